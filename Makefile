@@ -1,0 +1,96 @@
+# Everything that people and CI do with this repository; `make help` lists it.
+# Building, running and testing need Go alone. Tools that lint needs are pinned here and built into .tools.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+GOLANGCI_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.8.0
+
+# The version is part of the file's name, so that raising it here is enough to have the new one built.
+GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
+GOVULNCHECK := .tools/govulncheck-$(GOVULNCHECK_VERSION)
+
+# Where the server of make run keeps its log.
+DATA := $(or $(REPRISE_DATA),.reprise)
+
+.PHONY: help build run test test-race test-kill bench bench-once bench-peers lint vulncheck fmt clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## Build bin/reprise
+	CGO_ENABLED=0 go build -trimpath -o bin/reprise ./cmd/reprise
+
+# The server runs in the background and is stopped by its process id, however this ends.
+# A server already there is refused: its answers would be taken for those of the one started here.
+run: build ## Start a server, run the example audit on it, stay until Ctrl-C (RUN_ONCE=1: stop after the audit)
+	@if bin/reprise list >/dev/null 2>&1; then \
+		echo "make run: a server already answers at the default address; stop it first" >&2; exit 1; \
+	fi; \
+	bin/reprise dev --data "$(DATA)" & server=$$!; \
+	trap 'kill $$server 2>/dev/null; wait $$server 2>/dev/null' EXIT; \
+	trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM; \
+	deadline=$$(($$(date +%s) + 10)); \
+	until bin/reprise list >/dev/null 2>&1; do \
+		kill -0 $$server 2>/dev/null || { echo "make run: the server stopped while starting; its output is above" >&2; exit 1; }; \
+		[ $$(date +%s) -lt $$deadline ] || { echo "make run: the server did not answer within 10 s" >&2; exit 1; }; \
+		sleep 0.1; \
+	done; \
+	code=0; bin/reprise start audit --input '{"path":"go.mod"}' --wait || code=$$?; \
+	if [ -n "$$RUN_ONCE" ]; then exit $$code; fi; \
+	[ $$code -eq 0 ] || echo "make run: the audit ended with exit code $$code" >&2; \
+	printf '%s\n' "" "The server is up. In another terminal, type:" \
+		"  bin/reprise list              every run, newest first" \
+		"  bin/reprise get RUN           one run: its status and result" \
+		"  bin/reprise history RUN       what happened to it, record by record" \
+		"  bin/reprise start order ...   another of the workflows that ship" \
+		"Ctrl-C stops the server; what it knows stays in $(DATA)."; \
+	wait $$server
+
+test: ## Run all tests (needs Go alone, no network)
+	go test ./...
+
+test-race: ## Run all tests under the race detector (needs a C compiler)
+	go test -race ./...
+
+test-kill: ## Kill the server at random again and again, and check that nothing is lost
+	go test -tags kill ./tests/kill/... -v -timeout 20m
+
+bench: ## Run every benchmark, then the workloads of tests/bench
+	go test -run '^$$' -bench . -benchmem ./...
+	go run ./tests/bench
+
+bench-once: ## Run every Go benchmark once, only to see that it still works
+	go test -run '^$$' -bench . -benchtime 1x ./...
+
+bench-peers: ## Run the same workloads on other engines (downloads them)
+	tests/bench/peers/run
+
+lint: $(GOLANGCI) ## Check format, go vet and the rules of .golangci.yaml
+	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || \
+		{ printf 'not formatted (make fmt does it):\n%s\n' "$$unformatted" >&2; exit 1; }
+	go vet ./...
+	$(GOLANGCI) run ./...
+
+# govulncheck exits with 3 for a finding. Only a database out of reach is forgiven: that says nothing about the code.
+vulncheck: $(GOVULNCHECK) ## Look for known vulnerabilities (skipped where their database cannot be reached)
+	@code=0; report=$$($(GOVULNCHECK) ./... 2>&1) || code=$$?; printf '%s\n' "$$report"; \
+	case "$$code $$report" in \
+		1*"fetching vulnerabilities:"*) echo "vulncheck: SKIPPED, the vulnerability database cannot be reached" ;; \
+		*) exit $$code ;; \
+	esac
+
+fmt: ## Format all Go code
+	gofmt -s -w .
+
+clean: ## Remove what make built; .tools and data stay
+	rm -rf bin
+
+$(GOLANGCI):
+	GOBIN="$(CURDIR)/.tools" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv .tools/golangci-lint $@
+
+$(GOVULNCHECK):
+	GOBIN="$(CURDIR)/.tools" go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	mv .tools/govulncheck $@

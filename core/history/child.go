@@ -1,0 +1,92 @@
+package history
+
+// StartChild asks for a run of another workflow, whose end resolves this command.
+type StartChild struct {
+	numbered
+	Run      string // id of the child; empty: made of the parent's id and the sequence number
+	Workflow string
+	Input    Payload
+	// OnClose says what becomes of the child when its parent closes before it.
+	OnClose    ParentClosePolicy
+	Attributes Attributes
+}
+
+// ParentClosePolicy says what becomes of a child when its parent closes.
+type ParentClosePolicy string
+
+const (
+	CancelChildren    ParentClosePolicy = ""          // it is asked to cancel, and may clean up
+	TerminateChildren ParentClosePolicy = "terminate" // it ends at once
+	LeaveChildren     ParentClosePolicy = "leave"     // it goes on
+)
+
+func (*StartChild) Kind() string { return "start-child" }
+func (c *StartChild) Fields() []Field {
+	return []Field{{"workflow", c.Workflow}, {"run", c.Run}, {"input", string(c.Input)}, {"on-close", string(c.OnClose)}}
+}
+
+func (c *StartChild) write(w *writer) {
+	w.int("seq", c.seq)
+	w.text("workflow", c.Workflow)
+	w.textIf("run", c.Run)
+	w.payloadIf("input", c.Input)
+	w.textIf("onClose", string(c.OnClose))
+	c.Attributes.writeIf(w, "attributes")
+}
+
+func (c *StartChild) read(key string, r *reader) {
+	switch key {
+	case "seq":
+		c.seq = r.int()
+	case "workflow":
+		c.Workflow = r.name()
+	case "run":
+		c.Run = r.text()
+	case "input":
+		c.Input = r.payload()
+	case "onClose":
+		c.OnClose = ParentClosePolicy(r.name())
+	case "attributes":
+		c.Attributes = readAttributes(r)
+	default:
+		r.skip()
+	}
+}
+
+// CancelChild asks a child to cancel. The parent goes on waiting for its end.
+type CancelChild struct{ numbered }
+
+func (*CancelChild) Kind() string               { return "cancel-child" }
+func (*CancelChild) Fields() []Field            { return nil }
+func (c *CancelChild) write(w *writer)          { w.int("seq", c.seq) }
+func (c *CancelChild) read(k string, r *reader) { readOnlySeq(k, r, &c.seq) }
+
+// ChildResolved is the end of a child.
+type ChildResolved struct {
+	filed
+	Seq     int64
+	Result  Payload
+	Failure *Failure
+}
+
+func (*ChildResolved) Kind() string       { return "child-resolved" }
+func (e *ChildResolved) Key(g int) string { return resultKey(g, e.Seq) }
+func (e *ChildResolved) Resolves() int64  { return e.Seq }
+func (e *ChildResolved) write(w *writer) {
+	w.int("seq", e.Seq)
+	w.payloadIf("result", e.Result)
+	w.failureIf("failure", e.Failure)
+}
+
+func (e *ChildResolved) read(key string, r *reader) {
+	switch key {
+	case "seq":
+		e.Seq = r.int()
+	case "result":
+		e.Result = r.payload()
+	case "failure":
+		e.Failure = readFailure(r)
+	default:
+		r.skip()
+	}
+}

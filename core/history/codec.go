@@ -1,0 +1,279 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnreadable is what errors.Is says of a record that this version cannot read: it is of a newer version, has a kind
+// that is not known here, or is damaged. A run with such a record is blocked, not failed: nothing is lost.
+var ErrUnreadable = errors.New("unreadable record")
+
+// AppendRecord appends the stored form of a record.
+func AppendRecord(out []byte, rec *Record) []byte {
+	w := writer{out: out}
+	w.begin()
+	w.int("v", Version)
+	w.int("n", int64(rec.Number))
+	w.timeIf("time", rec.Time)
+	w.textIf("author", rec.Author)
+	w.timeIf("until", rec.Until)
+	if len(rec.Again) > 0 {
+		w.name("again")
+		w.beginList()
+		for _, item := range rec.Again {
+			w.begin()
+			w.text("key", item.Key)
+			w.text("filing", item.Filing)
+			w.end()
+		}
+		w.endList()
+	}
+	if len(rec.Resumes) > 0 {
+		w.name("resumes")
+		w.beginList()
+		for _, seq := range rec.Resumes {
+			w.number(seq)
+		}
+		w.endList()
+	}
+	if len(rec.Events) > 0 {
+		w.name("events")
+		w.beginList()
+		for _, event := range rec.Events {
+			writeEvent(&w, event)
+		}
+		w.endList()
+	}
+	if len(rec.Commands) > 0 {
+		w.name("commands")
+		w.beginList()
+		for _, command := range rec.Commands {
+			w.begin()
+			w.text("kind", command.Kind())
+			w.textIf("unit", command.Unit())
+			command.write(&w)
+			w.end()
+		}
+		w.endList()
+	}
+	w.end()
+	return w.out
+}
+
+// EncodeEvent gives the stored form of an event, as it lies in an inbox or travels in a message.
+func EncodeEvent(event Event) []byte {
+	w := writer{}
+	writeEvent(&w, event)
+	return w.out
+}
+
+// EncodeCommand gives the stored form of a command, as it travels in a message.
+func EncodeCommand(command Command) []byte {
+	w := writer{}
+	w.begin()
+	w.text("kind", command.Kind())
+	w.textIf("unit", command.Unit())
+	command.write(&w)
+	w.end()
+	return w.out
+}
+
+func writeEvent(w *writer, event Event) {
+	w.begin()
+	w.text("kind", event.Kind())
+	w.textIf("filing", event.Filing())
+	event.write(w)
+	w.end()
+}
+
+// Decoder reads records. It remembers the names that come again and again; the zero value is ready for use, by one
+// goroutine at a time.
+type Decoder struct{ names names }
+
+// Record reads one record. Its payloads are slices of data, which must not change afterwards.
+func (d *Decoder) Record(data []byte) (*Record, error) {
+	r := &reader{data: data, names: &d.names}
+	rec, err := readRecord(r)
+	if err == nil {
+		err = r.finish()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return rec, nil
+}
+
+// DecodeRecord reads one record.
+func DecodeRecord(data []byte) (*Record, error) { return new(Decoder).Record(data) }
+
+// DecodeEvent reads one event.
+func DecodeEvent(data []byte) (Event, error) {
+	r := &reader{data: data}
+	event := readEvent(r)
+	if err := r.finish(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return event, nil
+}
+
+// DecodeCommand reads one command.
+func DecodeCommand(data []byte) (Command, error) {
+	r := &reader{data: data}
+	command := readCommand(r)
+	if err := r.finish(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return command, nil
+}
+
+func readRecord(r *reader) (*Record, error) {
+	rec := &Record{}
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "v":
+			if v := r.int(); v > Version {
+				return nil, fmt.Errorf("version %d, this program reads versions up to %d: it was written by a newer one", v, Version)
+			}
+		case "n":
+			rec.Number = int(r.int())
+		case "time":
+			rec.Time = r.time()
+		case "author":
+			rec.Author = r.name()
+		case "until":
+			rec.Until = r.time()
+		case "again":
+			for more := r.enter(); more; more = r.element() {
+				rec.Again = append(rec.Again, readItem(r))
+			}
+		case "resumes":
+			for more := r.enter(); more; more = r.element() {
+				rec.Resumes = append(rec.Resumes, r.int())
+			}
+		case "events":
+			for more := r.enter(); more; more = r.element() {
+				rec.Events = append(rec.Events, readEvent(r))
+			}
+		case "commands":
+			for more := r.enter(); more; more = r.element() {
+				rec.Commands = append(rec.Commands, readCommand(r))
+			}
+		default:
+			r.skip()
+		}
+	}
+	return rec, r.err
+}
+
+func readItem(r *reader) (item Item) {
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "key":
+			item.Key = r.text()
+		case "filing":
+			item.Filing = r.text()
+		default:
+			r.skip()
+		}
+	}
+	return
+}
+
+func readEvent(r *reader) Event {
+	event := newEvent(r.kind(), r)
+	if event == nil {
+		return nil
+	}
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "kind":
+			r.skip()
+		case "filing":
+			event.setFiling(r.text())
+		default:
+			event.read(r.names.get(key), r)
+		}
+	}
+	return event
+}
+
+func readCommand(r *reader) Command {
+	command := newCommand(r.kind(), r)
+	if command == nil {
+		return nil
+	}
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "kind":
+			r.skip()
+		case "unit":
+			command.Emitter(r.name())
+		default:
+			command.read(r.names.get(key), r)
+		}
+	}
+	return command
+}
+
+func newEvent(kind string, r *reader) Event {
+	switch kind {
+	case "started":
+		return &Started{}
+	case "activity-resolved":
+		return &ActivityResolved{}
+	case "timer-fired":
+		return &TimerFired{}
+	case "child-resolved":
+		return &ChildResolved{}
+	case "signal":
+		return &SignalReceived{}
+	case "update":
+		return &UpdateReceived{}
+	case "cancel-requested":
+		return &CancelRequested{}
+	case "terminate-requested":
+		return &TerminateRequested{}
+	case "reset-requested":
+		return &ResetRequested{}
+	}
+	r.fail("an event of kind %q, which this version does not know", kind)
+	return nil
+}
+
+func newCommand(kind string, r *reader) Command {
+	switch kind {
+	case "schedule-activity":
+		return &ScheduleActivity{}
+	case "cancel-activity":
+		return &CancelActivity{}
+	case "start-timer":
+		return &StartTimer{}
+	case "cancel-timer":
+		return &CancelTimer{}
+	case "start-child":
+		return &StartChild{}
+	case "cancel-child":
+		return &CancelChild{}
+	case "mark-patch":
+		return &MarkPatch{}
+	case "upsert-attributes":
+		return &UpsertAttributes{}
+	case "respond-update":
+		return &RespondUpdate{}
+	case "continue-as-new":
+		return &ContinueAsNew{}
+	case "complete":
+		return &CompleteRun{}
+	case "fail":
+		return &FailRun{}
+	case "cancel":
+		return &CancelRun{}
+	case "terminate":
+		return &TerminateRun{}
+	case "reset":
+		return &ResetRun{}
+	}
+	r.fail("a command of kind %q, which this version does not know", kind)
+	return nil
+}

@@ -1,0 +1,57 @@
+package history
+
+import "strconv"
+
+// Event is something that happened to a run. It first lies in the run's inbox, then a record takes it.
+//
+// The set is closed: the codec knows every kind by name (see decodeEvent).
+type Event interface {
+	// Kind is the stored name of this sort of event.
+	Kind() string
+	// Key names the inbox item that this event lies in, within its run: two filings of one happening have the same key.
+	// Results and firings belong to a generation; mail belongs to the run.
+	Key(generation int) string
+	// Filing tells apart the filings of one key. The engine sets it when the item is filed; it is empty for an event
+	// that never lay in an inbox (the result of a step that the record's own author ran).
+	Filing() string
+
+	setFiling(id string)
+	write(w *writer)
+	read(key string, r *reader)
+}
+
+// filed is the part that all events share.
+type filed struct{ filing string }
+
+func (f *filed) Filing() string      { return f.filing }
+func (f *filed) setFiling(id string) { f.filing = id }
+
+// File sets the identity of one filing of an event, when the event is put into an inbox.
+func File(event Event, filing string) { event.setFiling(filing) }
+
+// Keys of inbox items. A key is an identity: what has the same key is the same happening.
+func startKey(generation int) string { return "start#" + strconv.Itoa(generation) }
+
+func resultKey(generation int, seq int64) string {
+	return "result#" + strconv.Itoa(generation) + "#" + strconv.FormatInt(seq, 10)
+}
+
+func firedKey(generation int, seq int64) string {
+	return "fired#" + strconv.Itoa(generation) + "#" + strconv.FormatInt(seq, 10)
+}
+
+func mailKey(id string) string { return "mail#" + id }
+
+// Mail is implemented by the events that a caller sends to a run, in the order in which the caller sent them.
+type Mail interface {
+	Event
+	// MailID is the id that the caller chose, or was given: a second mail of the same id is the same mail.
+	MailID() string
+}
+
+// Resolution is implemented by the events that resolve a command by its sequence number.
+type Resolution interface {
+	Event
+	// Resolves is the sequence number of the command.
+	Resolves() int64
+}

@@ -1,0 +1,221 @@
+package history
+
+// Started is the first event of a generation.
+type Started struct {
+	filed
+	Generation int
+	Workflow   string
+	Input      Payload
+	// Seed of the run's random numbers.
+	Seed uint64
+	// Parent is set on a child run.
+	Parent *Parent
+	// Attributes that the run begins with.
+	Attributes Attributes
+	// Signals that the generation before had received and not yet taken, in order (continue-as-new).
+	Signals []*SignalReceived
+	// Mail lists the ids of mail that earlier generations took, so that a repeated one is known (PROTOCOL.md rule 6).
+	Mail []string
+	// Base is where a reset run goes on: its log begins with the records of an earlier generation, and this event comes
+	// after them. Then only the seed counts: a run that was reset does not draw again what it drew before.
+	Base *Base
+}
+
+// Parent names the command of another run that started this one.
+type Parent struct {
+	Run        string
+	Generation int
+	Seq        int64
+}
+
+// Base is a place in the log of an earlier generation: its record of this number is the last that counts.
+type Base struct {
+	Generation, Record int
+}
+
+func (*Started) Kind() string       { return "started" }
+func (e *Started) Key(g int) string { return startKey(g) }
+func (e *Started) write(w *writer) {
+	w.int("generation", int64(e.Generation))
+	w.text("workflow", e.Workflow)
+	w.payloadIf("input", e.Input)
+	w.name("seed") // as text: a JSON number of 64 bits loses digits in other readers
+	w.element(formatSeed(e.Seed))
+	if e.Parent != nil {
+		w.name("parent")
+		e.Parent.write(w)
+	}
+	e.Attributes.writeIf(w, "attributes")
+	if len(e.Signals) > 0 {
+		w.name("signals")
+		w.beginList()
+		for _, signal := range e.Signals {
+			w.begin()
+			signal.write(w)
+			w.end()
+		}
+		w.endList()
+	}
+	w.textsIf("mail", e.Mail)
+	if e.Base != nil {
+		w.name("base")
+		w.begin()
+		w.int("generation", int64(e.Base.Generation))
+		w.int("record", int64(e.Base.Record))
+		w.end()
+	}
+}
+
+func (e *Started) read(key string, r *reader) {
+	switch key {
+	case "generation":
+		e.Generation = int(r.int())
+	case "workflow":
+		e.Workflow = r.name()
+	case "input":
+		e.Input = r.payload()
+	case "seed":
+		e.Seed = parseSeed(r)
+	case "parent":
+		e.Parent = readParent(r)
+	case "attributes":
+		e.Attributes = readAttributes(r)
+	case "signals":
+		for more := r.enter(); more; more = r.element() {
+			signal := &SignalReceived{}
+			for key, more := r.first(); more; key, more = r.next() {
+				signal.read(string(key), r)
+			}
+			e.Signals = append(e.Signals, signal)
+		}
+	case "mail":
+		e.Mail = r.texts()
+	case "base":
+		e.Base = &Base{}
+		for key, more := r.first(); more; key, more = r.next() {
+			switch string(key) {
+			case "generation":
+				e.Base.Generation = int(r.int())
+			case "record":
+				e.Base.Record = int(r.int())
+			default:
+				r.skip()
+			}
+		}
+	default:
+		r.skip()
+	}
+}
+
+func (p *Parent) write(w *writer) {
+	w.begin()
+	w.text("run", p.Run)
+	w.int("generation", int64(p.Generation))
+	w.int("seq", p.Seq)
+	w.end()
+}
+
+func readParent(r *reader) *Parent {
+	p := &Parent{}
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "run":
+			p.Run = r.text()
+		case "generation":
+			p.Generation = int(r.int())
+		case "seq":
+			p.Seq = r.int()
+		default:
+			r.skip()
+		}
+	}
+	return p
+}
+
+// ContinueAsNew closes the generation; the run goes on in the next one, with an empty log.
+type ContinueAsNew struct {
+	emitted
+	Workflow string
+	Input    Payload
+}
+
+func (*ContinueAsNew) Kind() string   { return "continue-as-new" }
+func (*ContinueAsNew) Status() Status { return ContinuedAsNew }
+func (c *ContinueAsNew) Fields() []Field {
+	return []Field{{"workflow", c.Workflow}, {"input", string(c.Input)}}
+}
+
+func (c *ContinueAsNew) write(w *writer) {
+	w.text("workflow", c.Workflow)
+	w.payloadIf("input", c.Input)
+}
+
+func (c *ContinueAsNew) read(key string, r *reader) {
+	switch key {
+	case "workflow":
+		c.Workflow = r.name()
+	case "input":
+		c.Input = r.payload()
+	default:
+		r.skip()
+	}
+}
+
+// CompleteRun closes the run with a result.
+type CompleteRun struct {
+	emitted
+	Result Payload
+}
+
+func (*CompleteRun) Kind() string      { return "complete" }
+func (*CompleteRun) Status() Status    { return Completed }
+func (c *CompleteRun) Fields() []Field { return []Field{{"result", string(c.Result)}} }
+func (c *CompleteRun) write(w *writer) { w.payloadIf("result", c.Result) }
+func (c *CompleteRun) read(key string, r *reader) {
+	if key == "result" {
+		c.Result = r.payload()
+	} else {
+		r.skip()
+	}
+}
+
+// FailRun closes the run with a failure.
+type FailRun struct {
+	emitted
+	Failure *Failure
+}
+
+func (*FailRun) Kind() string   { return "fail" }
+func (*FailRun) Status() Status { return Failed }
+
+// Fields leave out a panic's stack: its addresses differ from process to process.
+func (c *FailRun) Fields() []Field          { return c.Failure.fields() }
+func (c *FailRun) write(w *writer)          { w.failureIf("failure", c.Failure) }
+func (c *FailRun) read(k string, r *reader) { readOnlyFailure(k, r, &c.Failure) }
+
+// CancelRun closes a run that gave in to a request to cancel it.
+type CancelRun struct {
+	emitted
+	Failure *Failure
+}
+
+func (*CancelRun) Kind() string               { return "cancel" }
+func (*CancelRun) Status() Status             { return Cancelled }
+func (c *CancelRun) Fields() []Field          { return c.Failure.fields() }
+func (c *CancelRun) write(w *writer)          { w.failureIf("failure", c.Failure) }
+func (c *CancelRun) read(k string, r *reader) { readOnlyFailure(k, r, &c.Failure) }
+
+func (f *Failure) fields() []Field {
+	if f == nil {
+		return nil
+	}
+	return []Field{{"failure", string(f.FailureKind)}, {"type", f.Type}, {"message", f.Message}, {"details", string(f.Details)}}
+}
+
+func readOnlyFailure(key string, r *reader, into **Failure) {
+	if key == "failure" {
+		*into = readFailure(r)
+	} else {
+		r.skip()
+	}
+}

@@ -1,0 +1,240 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// begin applies an activation: first its metadata, then its events in order (S1.24). No author's code runs here.
+func (r *Run) begin(a Activation) {
+	r.active, r.record, r.time = true, a.Record, a.Time
+	r.stateSet, r.logs = false, nil
+	for _, event := range a.Events {
+		r.size++
+		if r.apply(event); r.err != nil {
+			return
+		}
+	}
+}
+
+func (r *Run) apply(event history.Event) {
+	if r.terminal != nil && r.feed != nil {
+		r.fail(fmt.Errorf("record %d: %s after the record that closes the log", r.record, event.Kind()))
+		return
+	}
+	switch event := event.(type) {
+	case *history.Started:
+		r.start(event)
+	case history.Resolution:
+		if err := r.machine.Resolve(event); err != nil {
+			r.fail(err)
+		}
+	case *history.SignalReceived:
+		r.deliver(&Message{run: r, Name: event.Name, ID: event.ID, Input: event.Input, signal: event})
+	case *history.UpdateReceived:
+		r.deliver(&Message{run: r, Name: event.Name, ID: event.ID, Input: event.Input, update: event})
+	case *history.CancelRequested:
+		r.Cancel(r.scope, history.CancelFailure(event.Reason))
+	case *history.TerminateRequested:
+		r.terminal = &history.TerminateRun{Failure: &history.Failure{FailureKind: history.Termination, Message: terminated(event.Reason)}}
+		r.emit("", r.terminal)
+	case *history.ResetRequested:
+		r.terminal = &history.ResetRun{}
+		r.emit("", r.terminal)
+	default:
+		r.fail(fmt.Errorf("record %d: a %s event, which this version cannot apply", r.record, event.Kind()))
+	}
+}
+
+func terminated(reason string) string {
+	if reason == "" {
+		return "terminated"
+	}
+	return "terminated: " + reason
+}
+
+// start makes the root unit. In a run that was reset, the event comes again after the records that still count.
+func (r *Run) start(event *history.Started) {
+	r.random.seed(event.Seed)
+	if r.started != nil {
+		return
+	}
+	r.started = event
+	r.attributes = history.Attributes{}
+	for _, name := range event.Attributes.Sorted() {
+		r.attributes[name] = event.Attributes[name]
+	}
+	root := r.newUnit(nil, func(u *Unit) (any, error) { return r.entry(u, event.Input) })
+	root.end = func(value any, err error) {
+		result, _ := value.(history.Payload)
+		r.end(result, err)
+	}
+	root.Wake()
+	for _, signal := range event.Signals {
+		r.apply(signal)
+	}
+}
+
+// ContinueAsNew is what a workflow function returns as its error to go on in a new generation.
+type ContinueAsNew struct {
+	Workflow string
+	Input    history.Payload
+}
+
+func (*ContinueAsNew) Error() string {
+	return "continue as new: return this error from the workflow function"
+}
+
+// end closes the run with what its root returned (S1: completion).
+func (r *Run) end(result history.Payload, err error) {
+	if r.terminal != nil {
+		return
+	}
+	var next *ContinueAsNew
+	var command history.Terminal
+	switch {
+	case err == nil:
+		command = &history.CompleteRun{Result: result}
+	case errors.As(err, &next):
+		// What else is under way ends first: an accepted update is answered, no branch is cut off.
+		r.deferred = func() { r.close(&history.ContinueAsNew{Workflow: next.Workflow, Input: next.Input}) }
+		return
+	case errors.Is(err, history.ErrCancelled):
+		command = &history.CancelRun{Failure: history.FailureOf(err)}
+	default:
+		command = &history.FailRun{Failure: history.FailureOf(err)}
+	}
+	r.close(command)
+}
+
+func (r *Run) close(command history.Terminal) {
+	r.emit("", command)
+	r.terminal = command
+}
+
+// endDeferred continues as new once no unit is left.
+func (r *Run) endDeferred() {
+	if r.deferred != nil && len(r.units) == 0 {
+		r.deferred()
+	}
+}
+
+// finish ends the activation with its one completion.
+func (r *Run) finish() {
+	commands, err := r.machine.Finish()
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	r.size += len(commands)
+	r.commands = commands
+}
+
+// emit appends a command that needs no number. After an error the unit never has a turn again.
+func (r *Run) emit(unit string, command history.Command) {
+	command.Emitter(unit)
+	if err := r.machine.Emit(command); err != nil {
+		r.fail(err)
+	}
+}
+
+// halt parks a unit whose activation has failed: the code after a failed command must not run.
+func (u *Unit) halt() {
+	if u.run.err != nil {
+		u.pause(halted{})
+	}
+}
+
+type halted struct{}
+
+func (halted) String() string { return "the activation failed" }
+
+// Emit appends a command that needs no answer: the unit keeps its turn (S1.13).
+func (u *Unit) Emit(command history.Command) {
+	u.effects(command.Kind())
+	u.run.emit(u.name, command)
+	u.halt()
+}
+
+// Schedule appends a command whose answer settles the operation, unless the scope is cancelled already: then nothing is
+// emitted, and the operation has failed.
+func (u *Unit) Schedule(command history.Sequenced, scope *Scope, op *machine.Operation) {
+	u.effects(command.Kind())
+	op.Scope = scope
+	if err := scope.Err(); err != nil {
+		op.Break(err)
+		return
+	}
+	command.Emitter(u.name)
+	if err := u.run.machine.Schedule(command, op); err != nil {
+		u.run.fail(err)
+	}
+	u.halt()
+}
+
+// Scope is the run's own.
+func (r *Run) Scope() *Scope { return r.scope }
+
+// ID says which run it is.
+func (r *Run) ID() Identity { return r.id }
+
+// Now is the time of the activation: it stands still while the code runs.
+func (r *Run) Now() time.Time { return r.time }
+
+// Replaying says whether what happens now has happened before.
+func (r *Run) Replaying() bool { return r.machine.Replaying() }
+
+// Size is how many events and commands the log has, this activation's included.
+func (r *Run) Size() int { return r.size + r.machine.Emitted() }
+
+// Record is the number of the record that this activation becomes.
+func (r *Run) Record() int { return r.record }
+
+// Publish sets the state that queries and listings show; no command (S1.12).
+func (u *Unit) Publish(state history.Payload) {
+	u.effects("PublishState")
+	u.run.state, u.run.stateSet = state, true
+}
+
+// Upsert changes what the run is searched by.
+func (u *Unit) Upsert(attributes history.Attributes) {
+	u.Emit(&history.UpsertAttributes{Attributes: attributes})
+	for _, name := range attributes.Sorted() {
+		if value := attributes[name]; value == nil || string(value) == "null" {
+			delete(u.run.attributes, name)
+		} else {
+			u.run.attributes[name] = value
+		}
+	}
+}
+
+// Patched says whether the run follows the new code behind a patch.
+func (u *Unit) Patched(id string) bool {
+	u.effects("Patched")
+	yes, err := u.run.machine.Patched(id, u.name)
+	if err != nil {
+		u.run.fail(err)
+		u.halt()
+	}
+	return yes
+}
+
+// DeprecatePatch marks a patch whose old code is gone.
+func (u *Unit) DeprecatePatch(id string) {
+	u.effects("DeprecatePatch")
+	if err := u.run.machine.Deprecate(id, u.name); err != nil {
+		u.run.fail(err)
+		u.halt()
+	}
+}
+
+// Log keeps a line for the shell, the first time only.
+func (u *Unit) Log(message string, args []any) {
+	if !u.run.Replaying() {
+		u.run.logs = append(u.run.logs, LogLine{Unit: u.name, Message: message, Args: args})
+	}
+}

@@ -1,0 +1,243 @@
+package executor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// mail is what signals and updates meet in a run: handlers, units that wait, and what nobody has taken yet.
+type mail struct {
+	signals map[string]*mailbox
+	updates map[string]*mailbox
+	arrived int // so far: order among what is buffered
+}
+
+// mailbox is what there is for one name. Signals are buffered, first in, first out (S1.40); updates only until the code
+// has had its chance to say that it handles them.
+type mailbox struct {
+	handler  Handler
+	waiting  []*wait
+	buffered []*Message
+}
+
+// Message is a signal or an update on its way to author's code.
+type Message struct {
+	Name, ID string
+	Input    history.Payload
+
+	run     *Run
+	signal  *history.SignalReceived
+	update  *history.UpdateReceived
+	arrival int
+	phase   history.UpdatePhase
+}
+
+// Handler is run as a unit of its own for each message (S1.23: numbered in the order of dispatch).
+type Handler func(u *Unit, m *Message)
+
+func (m *mail) box(message *Message) *mailbox {
+	if message.update != nil {
+		return box(&m.updates, message.Name)
+	}
+	return box(&m.signals, message.Name)
+}
+
+func box(boxes *map[string]*mailbox, name string) *mailbox {
+	if *boxes == nil {
+		*boxes = map[string]*mailbox{}
+	}
+	b := (*boxes)[name]
+	if b == nil {
+		b = &mailbox{}
+		(*boxes)[name] = b
+	}
+	return b
+}
+
+// deliver gives a message to its handler, else to the unit that has waited longest, else keeps it.
+func (r *Run) deliver(message *Message) {
+	r.mail.arrived++
+	message.arrival = r.mail.arrived
+	b := r.mail.box(message)
+	switch {
+	case b.handler != nil:
+		r.dispatch(b.handler, message)
+	case message.signal != nil && len(b.waiting) > 0:
+		w := b.waiting[0]
+		b.waiting = b.waiting[1:]
+		r.drop(w)
+		w.Keep(message.Input)
+	default:
+		b.buffered = append(b.buffered, message)
+	}
+}
+
+func (r *Run) dispatch(handler Handler, message *Message) {
+	u := r.newUnit(Path{}.child(handle, r.dispatches), func(u *Unit) (any, error) {
+		handler(u, message)
+		return nil, nil
+	})
+	r.dispatches++
+	u.end = func(_ any, err error) { message.abandoned(err) }
+	u.Wake()
+}
+
+// HandleSignal has every signal of this name handled, those that are buffered first. A nil handler ends it.
+func (u *Unit) HandleSignal(name string, handler Handler) {
+	u.effects("HandleSignal")
+	u.run.handle(box(&u.run.mail.signals, name), handler)
+}
+
+// HandleUpdate has every update of this name handled. A nil handler ends it.
+func (u *Unit) HandleUpdate(name string, handler Handler) {
+	u.effects("HandleUpdate")
+	u.run.handle(box(&u.run.mail.updates, name), handler)
+}
+
+func (r *Run) handle(b *mailbox, handler Handler) {
+	b.handler = handler
+	if handler == nil {
+		return
+	}
+	for _, message := range b.buffered {
+		r.dispatch(handler, message)
+	}
+	b.buffered = nil
+}
+
+// Handles says whether the name has a handler.
+func (u *Unit) Handles(signal bool, name string) bool {
+	if signal {
+		return box(&u.run.mail.signals, name).handler != nil
+	}
+	return box(&u.run.mail.updates, name).handler != nil
+}
+
+// Receive gives a promise of the next signal of this name that nobody else takes. A buffered one is there at once (S1.10).
+func (u *Unit) Receive(name string, scope *Scope) *machine.Promise {
+	u.effects("Receive")
+	if err := scope.Err(); err != nil {
+		return broken(err)
+	}
+	b := box(&u.run.mail.signals, name)
+	if len(b.buffered) > 0 {
+		p := &machine.Promise{}
+		p.Keep(b.buffered[0].Input)
+		b.buffered = b.buffered[1:]
+		return p
+	}
+	w := u.newWait(scope)
+	b.waiting = append(b.waiting, w)
+	w.Notify(func(*machine.Promise) {
+		b.waiting = slices.DeleteFunc(b.waiting, func(other *wait) bool { return other == w })
+	})
+	return &w.Promise
+}
+
+// Requeue puts a signal back that a handler did not take; it comes first again.
+func (m *Message) Requeue() {
+	if m.signal != nil {
+		b := m.run.mail.box(m)
+		b.buffered = append(b.buffered, m)
+		slices.SortFunc(b.buffered, func(x, y *Message) int { return cmp.Compare(x.arrival, y.arrival) })
+	}
+}
+
+// IsUpdate says whether an answer is expected.
+func (m *Message) IsUpdate() bool { return m.update != nil }
+
+// Validated says whether the update was accepted in another life of the run.
+func (m *Message) Validated() bool { return m.update != nil && m.update.Accepted }
+
+// Accept, Reject and Complete answer an update: accepted or rejected once, then completed once.
+func (m *Message) Accept(u *Unit) { m.respond(u, history.UpdateAccepted, nil, nil) }
+
+// Reject refuses it; see Accept.
+func (m *Message) Reject(u *Unit, err error) {
+	m.respond(u, history.UpdateRejected, nil, history.FailureOf(err))
+}
+
+// Complete ends it; see Accept.
+func (m *Message) Complete(u *Unit, result history.Payload, err error) {
+	m.respond(u, history.UpdateCompleted, result, history.FailureOf(err))
+}
+
+// follows is the table of legal answers: what may come after what. Every other pair changes nothing.
+var follows = map[history.UpdatePhase][]history.UpdatePhase{
+	"":                     {history.UpdateAccepted, history.UpdateRejected},
+	history.UpdateAccepted: {history.UpdateCompleted},
+}
+
+func (m *Message) respond(u *Unit, phase history.UpdatePhase, result history.Payload, failure *history.Failure) {
+	if m.update == nil || !slices.Contains(follows[m.phase], phase) {
+		return
+	}
+	m.phase = phase
+	m.run.emit(u.name, &history.RespondUpdate{ID: m.ID, Phase: phase, Result: result, Failure: failure})
+	u.halt()
+}
+
+// abandoned answers an update whose handler ended without an answer: it panicked.
+func (m *Message) abandoned(err error) {
+	if err == nil || m.update == nil || m.run.terminal != nil {
+		return
+	}
+	next := follows[m.phase]
+	if len(next) == 0 {
+		return
+	}
+	phase := next[len(next)-1]
+	m.phase = phase
+	m.run.emit("", &history.RespondUpdate{ID: m.ID, Phase: phase, Failure: history.FailureOf(err)})
+}
+
+// answerLeftOver rejects updates that nothing handles, once all units have paused. It says whether there were any.
+func (r *Run) answerLeftOver() bool {
+	if r.started == nil || !r.active {
+		return false
+	}
+	var left []*Message
+	for _, name := range sortedNames(r.mail.updates) {
+		b := r.mail.updates[name]
+		left = append(left, b.buffered...)
+		b.buffered = nil
+	}
+	slices.SortFunc(left, func(x, y *Message) int { return cmp.Compare(x.arrival, y.arrival) })
+	for _, message := range left {
+		message.phase = history.UpdateRejected
+		r.emit("", &history.RespondUpdate{ID: message.ID, Phase: history.UpdateRejected, Failure: r.unhandled(message.Name)})
+	}
+	return len(left) > 0
+}
+
+func (r *Run) unhandled(name string) *history.Failure {
+	var handled []string
+	for _, name := range sortedNames(r.mail.updates) {
+		if r.mail.updates[name].handler != nil {
+			handled = append(handled, name)
+		}
+	}
+	text := fmt.Sprintf("nothing handles update %q now", name)
+	if len(handled) > 0 {
+		text += "; handled: " + strings.Join(handled, ", ")
+	}
+	return &history.Failure{FailureKind: history.Application, Type: "unhandled-update", Message: text, NonRetryable: true}
+}
+
+// Unread lists the signals that no code has taken, in the order in which they came: continue-as-new carries them.
+func (r *Run) Unread() (signals []*history.SignalReceived) {
+	var left []*Message
+	for _, name := range sortedNames(r.mail.signals) {
+		left = append(left, r.mail.signals[name].buffered...)
+	}
+	slices.SortFunc(left, func(x, y *Message) int { return cmp.Compare(x.arrival, y.arrival) })
+	for _, message := range left {
+		signals = append(signals, message.signal)
+	}
+	return
+}

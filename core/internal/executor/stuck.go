@@ -1,0 +1,47 @@
+package executor
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+)
+
+// Stuck says that a unit did not pause within the shell's limit: it blocks outside the surface, or loops without end.
+type Stuck struct{ Unit, Stack string }
+
+func (e *Stuck) Error() string {
+	return fmt.Sprintf("unit %s blocks outside the workflow surface: it has not paused. Workflow code waits only through "+
+		"workflow.Execute, Sleep, AwaitSignal and the like; channels, locks, I/O and long computation belong in an activity. It is at:\n%s",
+		unitName(e.Unit), e.Stack)
+}
+
+// Stuck looks, from another goroutine, at where the unit that has the turn is. It is for the shell's watchdog; the run is
+// lost after it: its goroutine cannot be ended from outside.
+func (r *Run) Stuck() *Stuck {
+	u := r.running.Load()
+	if u == nil {
+		return &Stuck{Unit: "", Stack: "(between two turns)"}
+	}
+	return &Stuck{Unit: u.name, Stack: u.stack()}
+}
+
+// stack finds the unit's goroutine among all, by the receiver of its main.
+func (u *Unit) stack() string {
+	const most = 16 << 20
+	dump := make([]byte, 1<<20)
+	for {
+		n := runtime.Stack(dump, true)
+		if n < len(dump) || len(dump) >= most {
+			dump = dump[:n]
+			break
+		}
+		dump = make([]byte, 2*len(dump))
+	}
+	mark := []byte(fmt.Sprintf("executor.(*Unit).main(%p", u))
+	for goroutine := range bytes.SplitSeq(dump, []byte("\n\n")) {
+		if before, _, found := bytes.Cut(goroutine, mark); found {
+			return string(bytes.TrimSpace(before))
+		}
+	}
+	return "(its stack was not found)"
+}

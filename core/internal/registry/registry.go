@@ -1,0 +1,87 @@
+// Package registry holds what a program can run, by name: workflows, activities, in the form that the engine runs.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+)
+
+// Activity performs one attempt.
+type Activity func(ctx context.Context, input history.Payload) (history.Payload, error)
+
+// Registry is filled before the engine starts and does not change afterwards.
+type Registry struct {
+	workflows  map[string]executor.Entry
+	activities map[string]Activity
+	errs       []error
+}
+
+// Definition is a workflow or an activity with its name and its code.
+type Definition interface{ Define(into *Registry) }
+
+// New registers definitions. Every problem is reported, not only the first.
+func New(definitions ...Definition) (*Registry, error) {
+	r := &Registry{workflows: map[string]executor.Entry{}, activities: map[string]Activity{}}
+	for _, definition := range definitions {
+		definition.Define(r)
+	}
+	return r, errors.Join(r.errs...)
+}
+
+// Workflow adds a workflow.
+func (r *Registry) Workflow(name string, entry executor.Entry) {
+	if r.check("workflow", name, entry != nil, r.workflows[name] != nil) {
+		r.workflows[name] = entry
+	}
+}
+
+// Activity adds an activity.
+func (r *Registry) Activity(name string, perform Activity) {
+	if r.check("activity", name, perform != nil, r.activities[name] != nil) {
+		r.activities[name] = perform
+	}
+}
+
+const longestName = 100
+
+func (r *Registry) check(what, name string, implemented, taken bool) bool {
+	var err error
+	switch {
+	case name == "":
+		err = fmt.Errorf("a %s without a name: the first argument of New is the name under which runs remember it", what)
+	case len(name) > longestName:
+		err = fmt.Errorf("%s %q: a name has at most %d bytes", what, name, longestName)
+	case !implemented:
+		err = fmt.Errorf("%s %q is declared, but has no implementation: register %s.Implement(function)", what, name, name)
+	case taken:
+		err = fmt.Errorf("%s %q is registered twice: names are what runs remember, each must be one thing", what, name)
+	default:
+		return true
+	}
+	r.errs = append(r.errs, err)
+	return false
+}
+
+// FindWorkflow looks a workflow up.
+func (r *Registry) FindWorkflow(name string) (executor.Entry, bool) {
+	entry, ok := r.workflows[name]
+	return entry, ok
+}
+
+// FindActivity looks an activity up.
+func (r *Registry) FindActivity(name string) (Activity, bool) {
+	perform, ok := r.activities[name]
+	return perform, ok
+}
+
+// Workflows lists their names in order.
+func (r *Registry) Workflows() []string { return slices.Sorted(maps.Keys(r.workflows)) }
+
+// Activities lists their names in order.
+func (r *Registry) Activities() []string { return slices.Sorted(maps.Keys(r.activities)) }

@@ -1,0 +1,54 @@
+package workflow
+
+import (
+	"context"
+
+	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// Execute calls an activity and waits for its result. Its failure comes after the last attempt: see [FailureType]. If the
+// scope is cancelled meanwhile, the activity is asked to stop, and its answer awaited (activity.Options.OnCancel).
+func Execute[I, O any](ctx Context, call *activity.Activity[I, O], input I) (O, error) {
+	return Start(ctx, call, input).Await(ctx)
+}
+
+// Start calls an activity and does not wait.
+func Start[I, O any](ctx Context, call *activity.Activity[I, O], input I) Future[O] {
+	u := ctx.enter("Start")
+	payload, err := history.Encode(input)
+	if err != nil {
+		return failedFuture[O](encoding("input of activity "+call.Name(), err))
+	}
+	options := call.Options()
+	return operation[O](u, ctx.scope, &history.ScheduleActivity{ID: options.ID, Activity: call.Name(), Input: payload,
+		Inline: options.Inline, Options: options.Recorded()})
+}
+
+// Step runs a function with side effects and waits for its result: inline, within the invocation that decides on it, so
+// that it costs one write and no message. It is the answer to "call something short". Like an activity, it runs at least
+// once, is retried when it fails, and may take a minute.
+//
+// The function must not touch variables that workflow code changes: give it values, and take its result.
+func Step[T any](ctx Context, name string, run func(context.Context) (T, error)) (T, error) {
+	return StartStep(ctx, name, activity.Options{}, run).Await(ctx)
+}
+
+// StartStep is Step with options, and does not wait. Steps started together run at the same time.
+func StartStep[T any](ctx Context, name string, options activity.Options, run func(context.Context) (T, error)) Future[T] {
+	u := ctx.enter("Step")
+	op := &machine.Operation{Step: func(ctx context.Context) (history.Payload, error) {
+		value, err := run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := history.Encode(value)
+		if err != nil {
+			return nil, encoding("result of step "+name, err)
+		}
+		return result, nil
+	}}
+	u.Schedule(&history.ScheduleActivity{ID: options.ID, Activity: name, Inline: true, Options: options.Recorded()}, ctx.scope, op)
+	return Future[T]{promise: &op.Promise, scope: ctx.scope, on: op}
+}

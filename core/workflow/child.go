@@ -1,0 +1,44 @@
+package workflow
+
+import "github.com/reprise-run/reprise/core/history"
+
+// ChildOptions of a call of a child run.
+type ChildOptions struct {
+	// ID of the child's run; empty: made of the parent's id and the number of the call. An id that is in use fails the child.
+	ID string
+	// OnClose says what becomes of the child when its parent closes before it. Zero: it is asked to cancel.
+	OnClose OnClose
+}
+
+// OnClose says what becomes of a child when its parent closes before it.
+type OnClose int
+
+const (
+	CancelChild    OnClose = iota // it is asked to cancel, and may clean up
+	TerminateChild                // it ends at once
+	LeaveChild                    // it goes on
+)
+
+// With gives the same workflow with these options for its runs as a child.
+func (w *Workflow[I, O]) With(options ChildOptions) *Workflow[I, O] {
+	v := *w
+	v.options = options
+	return &v
+}
+
+// ExecuteChild starts a run of another workflow and waits for its end. If the scope is cancelled meanwhile, the child is
+// asked to cancel, and its end awaited.
+func ExecuteChild[I, O any](ctx Context, child *Workflow[I, O], input I) (O, error) {
+	return StartChild(ctx, child, input).Await(ctx)
+}
+
+// StartChild starts a run of another workflow and does not wait.
+func StartChild[I, O any](ctx Context, child *Workflow[I, O], input I) Future[O] {
+	u := ctx.enter("StartChild")
+	payload, err := history.Encode(input)
+	if err != nil {
+		return failedFuture[O](encoding("input of workflow "+child.name, err))
+	}
+	policy := [...]history.ParentClosePolicy{history.CancelChildren, history.TerminateChildren, history.LeaveChildren}[child.options.OnClose]
+	return operation[O](u, ctx.scope, &history.StartChild{Run: child.options.ID, Workflow: child.name, Input: payload, OnClose: policy})
+}

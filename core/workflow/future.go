@@ -1,0 +1,81 @@
+package workflow
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// Future is a T that comes later: of an activity, a timer, a signal, a child, a branch.
+type Future[T any] struct {
+	promise *machine.Promise
+	scope   *executor.Scope // in which it was made; nil: nothing cancels it
+	on      fmt.Stringer    // what it is, for diagnostics
+}
+
+// Awaitable is a future of whatever type.
+type Awaitable interface {
+	settled() bool
+	failed() error
+	join(w machine.Waiter)
+	leave(w machine.Waiter)
+}
+
+// Await waits for the value, or for its failure. If the context's scope is cancelled meanwhile, and the future was made
+// outside of that scope, Await gives up with the scope's error, and the future lives on.
+func (f Future[T]) Await(ctx Context) (T, error) {
+	u := ctx.enter("Future.Await")
+	var none T
+	if f.promise == nil {
+		return none, errors.New("an empty workflow.Future was awaited: only those that this package returns have a value")
+	}
+	if err := u.Await(f.promise, ctx.scope, f.scope, f.on); err != nil {
+		return none, err
+	}
+	payload, value, err := f.promise.Outcome()
+	if err != nil {
+		return none, err
+	}
+	if typed, ok := value.(T); ok {
+		return typed, nil
+	}
+	result, err := history.Decode[T](payload)
+	if err != nil {
+		return none, encoding("result of "+f.on.String(), err)
+	}
+	return result, nil
+}
+
+// Done says whether the value, or its failure, is there: then Await does not wait.
+func (f Future[T]) Done() bool { return f.promise != nil && f.promise.Settled() }
+
+func (f Future[T]) settled() bool          { return f.Done() }
+func (f Future[T]) join(w machine.Waiter)  { f.promise.Wait(w) }
+func (f Future[T]) leave(w machine.Waiter) { f.promise.Leave(w) }
+
+func (f Future[T]) failed() error {
+	_, _, err := f.promise.Outcome()
+	return err
+}
+
+// label is a diagnostic text that is made before it is needed.
+type label string
+
+func (l label) String() string { return string(l) }
+
+// operation is what every command with an answer does: it is emitted, and its future given.
+func operation[T any](u *executor.Unit, scope *executor.Scope, command history.Sequenced) Future[T] {
+	op := &machine.Operation{}
+	u.Schedule(command, scope, op)
+	return Future[T]{promise: &op.Promise, scope: scope, on: op}
+}
+
+// failedFuture is a future that has failed already.
+func failedFuture[T any](err error) Future[T] {
+	p := &machine.Promise{}
+	p.Break(err)
+	return Future[T]{promise: p, on: label("a call that failed at once")}
+}

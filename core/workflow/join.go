@@ -1,0 +1,123 @@
+package workflow
+
+import (
+	"errors"
+	"fmt"
+)
+
+// All waits for all futures and gives their values in order. The first failure ends the wait: the others go on, unless
+// their scope is cancelled.
+func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
+	ctx.enter("All")
+	err := until(ctx, "all of", erase(futures), func() bool {
+		done := 0
+		for _, f := range futures {
+			if !f.settled() {
+				continue
+			}
+			if f.failed() != nil {
+				return true
+			}
+			done++
+		}
+		return done == len(futures)
+	})
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, len(futures))
+	for _, f := range futures {
+		if f.settled() && f.failed() != nil {
+			return nil, f.failed()
+		}
+	}
+	for i, f := range futures {
+		if values[i], err = f.Await(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// Any waits for the first success and gives its index and value. When all have failed, the error joins their failures in order.
+func Any[T any](ctx Context, futures ...Future[T]) (int, T, error) {
+	ctx.enter("Any")
+	var none T
+	if len(futures) == 0 {
+		return -1, none, errors.New("workflow.Any of no futures: none can succeed")
+	}
+	first := -1
+	err := until(ctx, "any of", erase(futures), func() bool {
+		failed := 0
+		for i, f := range futures {
+			if !f.settled() {
+				continue
+			}
+			if f.failed() == nil {
+				first = i
+				return true
+			}
+			failed++
+		}
+		return failed == len(futures)
+	})
+	if err != nil {
+		return -1, none, err
+	}
+	if first >= 0 {
+		value, err := futures[first].Await(ctx)
+		return first, value, err
+	}
+	var errs []error
+	for _, f := range futures {
+		errs = append(errs, f.failed())
+	}
+	return -1, none, errors.Join(errs...)
+}
+
+// Race waits until the first future has settled, whether it succeeded or failed, and gives its index; Await on it then
+// does not wait. Of those that settled in one activation, the first of the list wins. The error is the scope's, when it is
+// cancelled before.
+func Race(ctx Context, futures ...Awaitable) (int, error) {
+	ctx.enter("Race")
+	if len(futures) == 0 {
+		return -1, errors.New("workflow.Race of no futures: none can settle")
+	}
+	first := -1
+	err := until(ctx, "the first of", futures, func() bool {
+		for i, f := range futures {
+			if f.settled() {
+				first = i
+				return true
+			}
+		}
+		return false
+	})
+	return first, err
+}
+
+// until pauses the unit as long as the answer is no, looking again whenever one of the futures has settled.
+func until(ctx Context, what string, futures []Awaitable, enough func() bool) error {
+	if enough() {
+		return nil
+	}
+	for _, f := range futures {
+		if !f.settled() {
+			f.join(ctx.unit)
+		}
+	}
+	defer func() {
+		for _, f := range futures {
+			f.leave(ctx.unit)
+		}
+	}()
+	return ctx.unit.Until(ctx.scope, label(fmt.Sprintf("%s %d futures", what, len(futures))), enough)
+}
+
+func erase[T any](futures []Future[T]) []Awaitable {
+	erased := make([]Awaitable, len(futures))
+	for i, f := range futures {
+		erased[i] = f
+	}
+	return erased
+}

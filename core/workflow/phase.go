@@ -1,0 +1,230 @@
+package workflow
+
+import (
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// Phase is a part of a workflow that waits for messages and folds each into a state of type S, one after the other, until
+// one of them ends it, it runs out of time, or it is cancelled. Handlers may leave work running; the phase ends when that
+// has ended, too.
+//
+//	cart := workflow.NewPhase(Cart{})
+//	workflow.OnSignal(cart, AddItem, func(ctx workflow.Context, item Item, c Cart) workflow.Next[Cart] {
+//		return workflow.Stay(append(c, item))
+//	})
+//	workflow.OnUpdate(cart, Checkout, func(ctx workflow.Context, in Payment, c Cart) workflow.Reply[Cart, Total] {
+//		return workflow.AnswerAndStop(c.total(), c)
+//	})
+//	items, err := cart.Within(24 * time.Hour).Run(ctx)
+type Phase[S any] struct {
+	state   S
+	timeout time.Duration
+	signals []route
+	updates []route
+
+	running bool
+	stopped bool
+	busy    bool
+	queue   []*machine.Promise // handlers that wait for their turn, in the order of dispatch
+	asyncs  int
+}
+
+// route is a handler of one name.
+type route struct {
+	name   string
+	handle func(ctx Context, u *executor.Unit, m *executor.Message)
+}
+
+// NewPhase makes a phase that begins with this state.
+func NewPhase[S any](state S) *Phase[S] { return &Phase[S]{state: state} }
+
+// Within ends the phase with [ErrTimeout] after a while. It gives the same phase.
+func (p *Phase[S]) Within(d time.Duration) *Phase[S] {
+	p.timeout = d
+	return p
+}
+
+// State is the state as it stands now.
+func (p *Phase[S]) State() S { return p.state }
+
+// Next is what a signal's handler decides.
+type Next[S any] struct {
+	state S
+	stop  bool
+	later func(ctx Context) error
+}
+
+// Stay goes on with this state.
+func Stay[S any](state S) Next[S] { return Next[S]{state: state} }
+
+// Stop ends the phase with this state.
+func Stop[S any](state S) Next[S] { return Next[S]{state: state, stop: true} }
+
+// Leave goes on with this state, and leaves work running beside the phase; its error is logged. See [Phase.Update].
+func Leave[S any](state S, work func(ctx Context) error) Next[S] {
+	return Next[S]{state: state, later: work}
+}
+
+// Reply is what an update's handler decides.
+type Reply[S, O any] struct {
+	state S
+	stop  bool
+	out   O
+	err   error
+	later func(ctx Context) (O, error)
+}
+
+// Answer goes on with this state, and completes the update.
+func Answer[S, O any](out O, state S) Reply[S, O] { return Reply[S, O]{out: out, state: state} }
+
+// AnswerAndStop completes the update, and ends the phase with this state.
+func AnswerAndStop[S, O any](out O, state S) Reply[S, O] {
+	return Reply[S, O]{out: out, state: state, stop: true}
+}
+
+// Refuse fails the update, and goes on with this state.
+func Refuse[S, O any](err error, state S) Reply[S, O] { return Reply[S, O]{err: err, state: state} }
+
+// AnswerLater goes on with this state, and leaves work running that will complete the update. See [Phase.Update].
+func AnswerLater[S, O any](state S, work func(ctx Context) (O, error)) Reply[S, O] {
+	return Reply[S, O]{state: state, later: work}
+}
+
+// OnSignal has a phase handle a signal.
+func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, S) Next[S]) {
+	p.signals = append(p.signals, route{signal.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
+		input, err := history.Decode[T](m.Input)
+		if err != nil {
+			u.Log("signal "+m.Name+" was not handled", []any{"error", err.Error()})
+			return
+		}
+		next := handle(ctx, input, p.state)
+		p.state = next.state
+		p.stopped = p.stopped || next.stop
+		if next.later != nil {
+			p.leave(u, func(u *executor.Unit) {
+				if err := next.later(Context{unit: u, scope: ctx.scope}); err != nil {
+					u.Log("signal "+m.Name+": what it left running failed", []any{"error", err.Error()})
+				}
+			})
+		}
+	}})
+}
+
+// OnUpdate has a phase handle an update; the validators are as in [HandleUpdate].
+func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Context, I, S) Reply[S, O], validators ...func(I) error) {
+	p.updates = append(p.updates, route{update.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
+		input, ok := accept(u, m, validators)
+		if !ok {
+			return
+		}
+		reply := handle(ctx, input, p.state)
+		p.state = reply.state
+		p.stopped = p.stopped || reply.stop
+		if reply.later == nil {
+			answer(u, m, reply.out, reply.err)
+			return
+		}
+		p.leave(u, func(u *executor.Unit) {
+			defer m.CompleteIfPanicking(u)
+			out, err := reply.later(Context{unit: u, scope: ctx.scope})
+			answer(u, m, out, err)
+		})
+	}})
+}
+
+// Update changes the state from work that a handler left running. The function must be quick and only compute: it has no
+// context, and a call of this package in it fails the activation.
+func (p *Phase[S]) Update(ctx Context, change func(S) S) {
+	u := ctx.enter("Phase.Update")
+	_ = u.ReadOnly(func() error {
+		p.state = change(p.state)
+		return nil
+	})
+}
+
+// leave runs what a handler leaves running.
+func (p *Phase[S]) leave(u *executor.Unit, work func(u *executor.Unit)) {
+	p.asyncs++
+	u.SpawnAsync(func(u *executor.Unit) (any, error) {
+		defer func() { p.asyncs-- }()
+		work(u)
+		return nil, nil
+	})
+}
+
+// Run waits until a handler stops the phase: then the error is nil. It is [ErrTimeout] when the phase ran out of time, and
+// [ErrCancelled] when its scope was cancelled; the state is given all the same. Signals that came too late are kept for
+// others, updates that came too late are rejected. Phases of one run come one after the other, never inside each other.
+func (p *Phase[S]) Run(ctx Context) (S, error) {
+	u := ctx.enter("Phase.Run")
+	if err := ctx.scope.Err(); err != nil {
+		return p.state, err
+	}
+	u.BeginPhase()
+	defer u.EndPhase()
+	limited, cancel := ctx, func() {}
+	if p.timeout > 0 {
+		limited, cancel = WithTimeout(ctx, p.timeout)
+	}
+	p.running = true
+	for _, r := range p.signals {
+		u.HandleSignal(r.name, p.serially(ctx, r))
+	}
+	for _, r := range p.updates {
+		u.HandleUpdate(r.name, p.serially(ctx, r))
+	}
+	err := AwaitCondition(limited, func() bool { return p.stopped })
+	p.running = false
+	for _, r := range p.signals {
+		u.HandleSignal(r.name, nil)
+	}
+	for _, r := range p.updates {
+		u.HandleUpdate(r.name, nil)
+	}
+	for _, turn := range p.queue {
+		turn.Keep(nil) // to find that the phase is over
+	}
+	p.queue = nil
+	cancel()
+	if asyncErr := AwaitCondition(Shield(ctx), func() bool { return p.asyncs == 0 && !p.busy }); err == nil {
+		err = asyncErr
+	}
+	return p.state, err
+}
+
+// serially lets one handler run at a time, in the order of dispatch.
+func (p *Phase[S]) serially(ctx Context, r route) executor.Handler {
+	return func(u *executor.Unit, m *executor.Message) {
+		if p.running && p.busy {
+			turn := &machine.Promise{}
+			p.queue = append(p.queue, turn)
+			_ = u.Await(turn, ctx.scope, ctx.scope, label("the phase's other handlers"))
+		}
+		if !p.running || p.stopped {
+			m.Requeue()
+			m.Reject(u, Fail("phase-over", "the phase that handles "+m.Name+" is over"))
+			p.pass()
+			return
+		}
+		p.busy = true
+		defer func() {
+			p.busy = false
+			p.pass()
+		}()
+		r.handle(Context{unit: u, scope: ctx.scope}, u, m)
+	}
+}
+
+// pass gives the turn to the next handler.
+func (p *Phase[S]) pass() {
+	if len(p.queue) > 0 {
+		turn := p.queue[0]
+		p.queue = p.queue[1:]
+		turn.Keep(nil)
+	}
+}

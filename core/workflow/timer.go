@@ -1,0 +1,21 @@
+package workflow
+
+import (
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Sleep waits, durably and without cost: a run that sleeps for a year holds no memory. It returns early, with the scope's
+// error, when the scope is cancelled. A duration of zero or less does not wait.
+func Sleep(ctx Context, d time.Duration) error {
+	_, err := Timer(ctx, d).Await(ctx)
+	return err
+}
+
+// Timer starts a timer and does not wait. It counts from the time of this activation, fires never early, and is cancelled
+// with its scope.
+func Timer(ctx Context, d time.Duration) Future[struct{}] {
+	u := ctx.enter("Timer")
+	return operation[struct{}](u, ctx.scope, &history.StartTimer{Duration: max(d, 0)})
+}

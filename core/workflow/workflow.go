@@ -1,0 +1,94 @@
+// Package workflow is what authors of workflows import.
+//
+// A workflow is a Go function that takes a [Context] and an input. It must decide the same way whenever it sees the same
+// inputs and results, since its progress is restored by running it again against its log; so it waits, and reaches the
+// outside world, only through this package: activities do what has side effects, [Now], [Random] and [UUID] stand in for
+// the clock and for chance. It uses no goroutines, channels, locks, global state or map order.
+//
+// What crosses the border of a run by name is a typed value, made once as a package variable and used by both sides:
+// workflows ([New]), activities (activity.New), signals ([NewSignal]), updates ([NewUpdate]), queries ([NewQuery]),
+// attributes ([NewAttribute]). Names are what runs remember: they stay when Go names change.
+package workflow
+
+import (
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/registry"
+)
+
+// Context is what workflow code reaches the engine through. It belongs to one unit: the workflow function, a branch, a
+// handler; each is given its own, and using another's fails the activation with an error that says so.
+type Context struct {
+	unit  *executor.Unit
+	scope *executor.Scope
+}
+
+// enter is the first line of every call: it is the unit's turn, or the activation fails.
+func (ctx Context) enter(call string) *executor.Unit {
+	if ctx.unit == nil {
+		panic("workflow." + call + " was called with an empty workflow.Context: use the one that the function was given")
+	}
+	ctx.unit.Enter(call)
+	return ctx.unit
+}
+
+// Err is why the context's scope was cancelled: [ErrCancelled], [ErrTimeout], or nil while it was not.
+func (ctx Context) Err() error {
+	ctx.enter("Context.Err")
+	return ctx.scope.Err()
+}
+
+// Workflow is a workflow that takes an I and gives an O.
+type Workflow[I, O any] struct {
+	name    string
+	options ChildOptions
+	run     func(Context, I) (O, error)
+}
+
+// New makes a workflow. The name is what runs remember: it stays when the function is renamed or moved.
+func New[I, O any](name string, run func(Context, I) (O, error)) *Workflow[I, O] {
+	return &Workflow[I, O]{name: name, run: run}
+}
+
+// Declare makes a workflow whose code is elsewhere, or that calls itself as a child: the program registers [Workflow.Implement].
+func Declare[I, O any](name string) *Workflow[I, O] { return &Workflow[I, O]{name: name} }
+
+// Implement gives a declared workflow its code.
+func (w *Workflow[I, O]) Implement(run func(Context, I) (O, error)) *Workflow[I, O] {
+	v := *w
+	v.run = run
+	return &v
+}
+
+// Name is what runs remember the workflow by.
+func (w *Workflow[I, O]) Name() string { return w.name }
+
+// Define registers the workflow.
+func (w *Workflow[I, O]) Define(into *registry.Registry) {
+	if w.run == nil {
+		into.Workflow(w.name, nil)
+		return
+	}
+	into.Workflow(w.name, w.enter)
+}
+
+// enter is the workflow function in the form that the executor runs.
+func (w *Workflow[I, O]) enter(u *executor.Unit, input history.Payload) (history.Payload, error) {
+	in, err := history.Decode[I](input)
+	if err != nil {
+		return nil, encoding("input of workflow "+w.name, err)
+	}
+	out, err := w.run(Context{unit: u, scope: u.Run().Scope()}, in)
+	if err != nil {
+		return nil, err
+	}
+	result, err := history.Encode(out)
+	if err != nil {
+		return nil, encoding("result of workflow "+w.name, err)
+	}
+	return result, nil
+}
+
+func encoding(what string, err error) *history.Failure {
+	return &history.Failure{FailureKind: history.Encoding, Message: what + ": " + err.Error(), NonRetryable: true}
+}
