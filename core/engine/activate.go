@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Activate handles a batch of resumes: functions/activate. Each message has its answer, in their order: nil when all that
+// follows from it is done, so that it may be acknowledged; else it is to come again.
+//
+// The deadline is that of the invocation: what cannot be done before it is handed over. Zero: there is none.
+func (e *Engine) Activate(ctx context.Context, deadline time.Time, messages []Resume) []error {
+	answers := make([]error, len(messages))
+	byRun := map[string][]int{}
+	var runs []string
+	for i, message := range messages {
+		if byRun[message.Run] == nil {
+			runs = append(runs, message.Run)
+		}
+		byRun[message.Run] = append(byRun[message.Run], i)
+	}
+	var visits sync.WaitGroup
+	for _, run := range runs {
+		visits.Go(func() {
+			batch := make([]Resume, 0, 1)
+			for _, i := range byRun[run] {
+				batch = append(batch, messages[i])
+			}
+			err := e.visit(ctx, deadline, run, batch)
+			for _, i := range byRun[run] {
+				answers[i] = err
+			}
+		})
+	}
+	visits.Wait()
+	return answers
+}
+
+// visit is one look at a run, and all that follows from it: put, send, run steps, put again, delete. It is the author of
+// the records that it puts.
+type visit struct {
+	e        *Engine
+	run      string
+	author   string
+	until    time.Time // when the author has certainly ended
+	deadline time.Time // when it must have ended
+	slot     *slot     // held only during a turn
+
+	sent  int      // number of its own newest record whose sends are made
+	tidy  []string // items to delete at the end
+	wait  time.Time
+	steps steps
+	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
+}
+
+func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, messages []Resume) error {
+	for _, message := range messages {
+		if message.Carries != nil {
+			if err := e.fileCarried(ctx, message); err != nil {
+				return err
+			}
+		}
+	}
+	for _, message := range messages {
+		if message.Unblock { // the mark goes first, then comes the look (rule 7)
+			if err := e.Runs.Block(ctx, run, nil); err != nil && !errors.Is(err, ErrNoRun) {
+				return err
+			}
+		}
+	}
+	author, until := e.Authors.Begin(deadline)
+	defer e.Authors.End(author)
+	v := &visit{e: e, run: run, author: author, until: until, deadline: deadline}
+	defer v.steps.cancel()
+	for {
+		if err := v.turn(ctx); err != nil {
+			return err
+		}
+		if v.steps.idle() {
+			break
+		}
+		if err := v.awaitSteps(ctx); err != nil {
+			return err
+		}
+	}
+	if len(v.steps.left) > 0 {
+		return v.handOver(ctx)
+	}
+	return v.finish(ctx)
+}
+
+// finish deletes what has been taken care of, and comes back later for what a living author answers for (rules 3 and 4).
+func (v *visit) finish(ctx context.Context) error {
+	if len(v.tidy) > 0 {
+		if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
+			return err
+		}
+	}
+	if v.wait.IsZero() {
+		return nil
+	}
+	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Delay: max(v.wait.Sub(v.e.Clock.Now()), 0)})
+}
+
+// turn looks at the run and takes it as far as it goes without waiting for a step.
+func (v *visit) turn(ctx context.Context) (err error) {
+	if v.slot, err = v.e.live.hold(ctx, v.run); err != nil {
+		return err
+	}
+	defer func() {
+		v.e.live.release(v.slot)
+		v.slot = nil
+	}()
+	if len(v.done) > 0 && v.slot.live != nil { // the author's next record is put without reading
+		if taken, err := v.recordResults(ctx); taken || err != nil {
+			return v.blockIf(ctx, err)
+		}
+	}
+	for {
+		again, err := v.look(ctx)
+		if err != nil || !again {
+			return v.blockIf(ctx, err)
+		}
+	}
+}
+
+// look reads the run once and does what follows. Again: it lost a race, or there is more to do.
+func (v *visit) look(ctx context.Context) (again bool, err error) {
+	view, err := v.e.Runs.Look(ctx, v.run, v.slot.live.known())
+	switch {
+	case errors.Is(err, ErrNoRun):
+		v.done = nil
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	if item := administrative(view); item != nil {
+		return v.administer(ctx, view, *item)
+	}
+	if view.Summary.Blocked != nil { // everything stays where it is
+		v.done, v.tidy = nil, nil
+		return false, nil
+	}
+	if v.quiet(view) {
+		v.done = nil
+		return false, nil
+	}
+	if err := v.e.catchUp(ctx, v.slot, view); err != nil {
+		return false, err
+	}
+	p, err := v.decide(ctx, view)
+	if err != nil {
+		return false, err
+	}
+	v.tidy, v.wait = p.tidy, p.wait
+	if err := v.finishDead(ctx, p); err != nil { // before a record of one's own
+		return false, err
+	}
+	if p.records() {
+		again, err = v.record(ctx, p.takes, p.again, p.resumes)
+		if again || err != nil {
+			return again, err
+		}
+	}
+	v.done = nil
+	v.startSteps(ctx, p.steps...)
+	return false, nil
+}
+
+// quiet says that there is nothing to do, without replaying a run that is not live: its inbox is empty, and no step of it
+// can be anybody's. That is what most resumes of a run whose answers came together find.
+func (v *visit) quiet(view *View) bool {
+	if len(view.Inbox) > 0 || len(v.done) > 0 {
+		return false
+	}
+	if view.Summary.Status.Closed() {
+		return true
+	}
+	l := v.slot.live
+	return l != nil && l.position.Generation == view.Summary.Generation && len(view.Records) == 0 && !view.More && len(l.ledger.steps) == 0
+}
+
+// recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.
+func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
+	events := v.results()
+	if len(events) == 0 || v.slot.live.closes != nil {
+		return false, nil
+	}
+	lost, err := v.record(ctx, events, nil, nil)
+	if err == nil && !lost {
+		v.done = nil
+	}
+	return !lost, err
+}
+
+// results are the results in hand that the run still waits for.
+func (v *visit) results() (events []history.Event) {
+	for _, result := range v.done {
+		if _, pending := v.slot.live.exec.Pending(result.Seq); pending {
+			events = append(events, result)
+		}
+	}
+	return
+}
+
+// holds says whether the step is running here, or has just run.
+func (v *visit) holds(seq int64) bool {
+	return v.steps.has(seq) || slices.ContainsFunc(v.done, func(r *history.ActivityResolved) bool { return r.Seq == seq })
+}
+
+// blockIf blocks the run if the error says that it cannot advance.
+func (v *visit) blockIf(ctx context.Context, err error) error {
+	var blocked *blockedError
+	if !errors.As(err, &blocked) {
+		return err
+	}
+	v.slot.drop()
+	v.done, v.tidy = nil, nil // everything stays in the inbox
+	v.steps.cancel()
+	return v.e.block(ctx, v.run, blocked.reason, blocked.message)
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// administrative finds, in an inbox, what ends a generation without its code being asked: also that of a blocked run. The
+// earliest counts.
+func administrative(view *View) *Item {
+	var found []Item
+	for _, item := range view.Inbox {
+		switch item.Event.(type) {
+		case *history.TerminateRequested, *history.ResetRequested:
+			found = append(found, item)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	slices.SortFunc(found, func(a, b Item) int { return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key)) })
+	return &found[0]
+}
+
+// administer terminates or resets a run: a closing record like any other, but for the code. Again: there may be more to do.
+func (v *visit) administer(ctx context.Context, view *View, item Item) (again bool, err error) {
+	v.slot.drop()
+	v.steps.cancel()
+	v.done = nil
+	generation := view.Summary.Generation
+	fold, err := v.e.fold(ctx, v.run, generation)
+	if err != nil {
+		return false, err
+	}
+	commit, unfinished, err := v.administrativeCommit(ctx, view.Summary, item, fold.Records, fold.Closes)
+	if err != nil {
+		return false, err
+	}
+	if commit != nil {
+		if lost, err := v.putAdministrative(ctx, commit); lost || err != nil {
+			return lost, err
+		}
+	}
+	if commit != nil || unfinished {
+		if reset, ok := item.Event.(*history.ResetRequested); ok {
+			generation = reset.Generation
+		}
+		if err := v.closeAdministrative(ctx, generation, item); err != nil {
+			return false, err
+		}
+	}
+	v.tidy = nil
+	return true, v.e.Runs.Delete(ctx, v.run, []string{item.Key})
+}
+
+// administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or the log has it already
+// (unfinished: by an author that may not have sent what follows; sending it again does no harm).
+func (v *visit) administrativeCommit(ctx context.Context, old *Summary, item Item, records int, closes history.Terminal) (commit *Commit, unfinished bool, err error) {
+	summary := *old
+	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
+	now := v.e.Clock.Now().UTC()
+	taken := &history.Record{Number: records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
+	switch event := item.Event.(type) {
+	case *history.TerminateRequested:
+		if closes != nil {
+			return nil, true, nil
+		}
+		reason := "terminated"
+		if event.Reason != "" {
+			reason += ": " + event.Reason
+		}
+		command := &history.TerminateRun{Failure: &history.Failure{FailureKind: history.Termination, Message: reason, NonRetryable: true}}
+		taken.Commands, commit.Record = []history.Command{command}, taken
+		summary.close(command, now)
+	case *history.ResetRequested:
+		if event.Generation != old.Generation { // it was carried out: the run is in a later generation
+			return nil, true, nil
+		}
+		if closes == nil {
+			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
+		}
+		next, err := v.resetItem(ctx, old, event)
+		if err != nil {
+			return nil, false, err
+		}
+		commit.Next = &next
+		summary.Generation++
+		summary.Status, summary.Blocked, summary.Result, summary.Failure = history.Running, nil, nil, nil
+		summary.Closed = time.Time{}
+	}
+	return commit, false, nil
+}
+
+// resetItem is the start of the generation that goes on from a record: with the signals that came after it.
+func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested) (Item, error) {
+	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),
+		Parent: old.Parent, Attributes: old.Attributes, Base: &history.Base{Generation: event.Generation, Record: event.Record}}
+	err := v.e.eachRecord(ctx, v.run, event.Generation, func(rec *history.Record) {
+		for _, happened := range rec.Events {
+			if mail, ok := happened.(history.Mail); ok {
+				started.Mail = append(started.Mail, mail.MailID())
+			}
+			if signal, ok := happened.(*history.SignalReceived); ok && rec.Number > event.Record {
+				started.Signals = append(started.Signals, signal)
+			}
+		}
+	})
+	started.Mail = append(started.Mail, event.ID)
+	return v.e.newItem(started, started.Generation, true), err
+}
+
+func (v *visit) putAdministrative(ctx context.Context, commit *Commit) (lost bool, err error) {
+	lost, err = isTaken(v.e.Runs.Put(ctx, commit))
+	if !lost && err == nil {
+		v.e.watch.changed(v.run)
+	}
+	return lost, err
+}
+
+// closeAdministrative does what the closing record asks for.
+func (v *visit) closeAdministrative(ctx context.Context, generation int, item Item) error {
+	summary, err := v.e.Runs.Summary(ctx, v.run)
+	if err != nil {
+		return err
+	}
+	fold, err := v.e.fold(ctx, v.run, generation)
+	if err != nil {
+		return err
+	}
+	closes := fold.Closes
+	if _, reset := item.Event.(*history.ResetRequested); reset {
+		closes = &history.ResetRun{}
+	}
+	o := &outbox{e: v.e, run: v.run, generation: generation}
+	if err := o.close(ctx, summary, closes, commandsOf(fold.Pending())); err != nil {
+		return err
+	}
+	return o.flush(ctx)
+}

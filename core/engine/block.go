@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// block marks a run that cannot advance (rule 7): everything stays in its inbox, and it goes on when the mark is taken off.
+func (e *Engine) block(ctx context.Context, run, reason, message string) error {
+	e.warn(ctx, "run blocked", "run", run, "reason", reason, "message", message)
+	defer e.watch.changed(run)
+	err := e.Runs.Block(ctx, run, &Block{Since: e.Clock.Now().UTC(), Reason: reason, Message: message, Version: e.config.Version})
+	if errors.Is(err, ErrNoRun) {
+		return nil
+	}
+	return err
+}
+
+// Unblock has a blocked run tried again: one message, whose handler takes the mark off, then looks.
+func (e *Engine) Unblock(ctx context.Context, run string) error {
+	if _, err := e.Get(ctx, run); err != nil {
+		return err
+	}
+	return e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: run, Unblock: true}), "the run was not unblocked")
+}
+
+// isTaken sorts a lost race from other errors.
+func isTaken(err error) (lost bool, other error) {
+	if errors.Is(err, ErrTaken) {
+		return true, nil
+	}
+	return false, err
+}

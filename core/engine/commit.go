@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+)
+
+// record runs one activation, puts it as the next record, and sends what its commands ask for: put, send, delete,
+// acknowledge (PROTOCOL.md rule 3). Lost: another invocation has put a record in its place; look again.
+func (v *visit) record(ctx context.Context, takes []history.Event, again []history.Item, resumes []int64) (lost bool, err error) {
+	l := v.slot.live
+	now := later(v.e.Clock.Now(), l.time)
+	number := l.position.Record + 1
+	var done executor.Completion
+	err = v.e.guard(l.exec, func() (err error) {
+		done, err = l.exec.Activate(executor.Activation{Record: number, Time: now, Events: takes})
+		return err
+	})
+	if err != nil {
+		v.slot.drop()
+		return false, blockFor(err)
+	}
+	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: again,
+		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: slices.Clone(done.Commands)}
+	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l.summary, &done, now)}
+	if done.Closes != nil {
+		v.closing(commit, done.Closes, l.exec.Unread(), slices.Sorted(maps.Keys(l.ledger.mail)))
+	}
+	if lost, err := v.put(ctx, commit); lost || err != nil {
+		return lost, err
+	}
+	v.log(ctx, done.Logs)
+	if err := v.sendFor(ctx, l.ledger.authors[v.author]); err != nil {
+		return false, err
+	}
+	v.startSteps(ctx, stepsOf(l, rec)...)
+	return false, nil
+}
+
+// put puts the record, and goes on only if it is there.
+func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) {
+	err = v.e.Runs.Put(ctx, commit)
+	if err != nil {
+		v.slot.drop() // its code is a record ahead of the log, or nobody knows
+		if errors.Is(err, ErrTaken) {
+			return true, nil
+		}
+		return false, err
+	}
+	l := v.slot.live
+	l.note(commit.Record)
+	if commit.Summary != nil {
+		l.summary = commit.Summary
+	}
+	for _, event := range commit.Record.Events {
+		if event.Filing() != "" {
+			v.tidy = append(v.tidy, event.Key(commit.Generation))
+		}
+	}
+	v.e.watch.changed(v.run)
+	return false, nil
+}
+
+// handOver says in a record that this author answers for nothing any more: too little time is left for the steps to come
+// (rule 5). Whoever receives the resume goes on at once.
+func (v *visit) handOver(ctx context.Context) (err error) {
+	if v.slot, err = v.e.live.hold(ctx, v.run); err != nil {
+		return err
+	}
+	defer func() {
+		v.e.live.release(v.slot)
+		v.slot = nil
+	}()
+	l := v.slot.live
+	if l == nil || l.closes != nil {
+		return v.e.Queue.SendResumes(ctx, Resume{Run: v.run})
+	}
+	now := later(v.e.Clock.Now(), l.time)
+	rec := &history.Record{Number: l.position.Record + 1, Time: now, Author: v.author, Until: now}
+	for _, key := range slices.Sorted(maps.Keys(l.ledger.items)) {
+		if claim := l.ledger.items[key]; claim.author.name == v.author {
+			rec.Again = append(rec.Again, history.Item{Key: key, Filing: claim.filing})
+		}
+	}
+	for _, seq := range v.steps.left {
+		if a := l.ledger.steps[seq]; a != nil && a.name == v.author {
+			rec.Resumes = append(rec.Resumes, seq)
+		}
+	}
+	err = v.e.guard(l.exec, func() error {
+		_, err := l.exec.Activate(executor.Activation{Record: rec.Number, Time: now})
+		return err
+	})
+	if err != nil {
+		v.slot.drop()
+		return v.blockIf(ctx, blockFor(err))
+	}
+	if _, err := v.put(ctx, &Commit{Run: v.run, Generation: l.position.Generation, Record: rec}); err != nil {
+		return err
+	}
+	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run}) // a lost race is the same: somebody has to look
+}
+
+// stepsOfBase are the steps pending where a reset run goes on: the first record of the new generation names them.
+func (v *visit) stepsOfBase(takes []history.Event) (steps []int64) {
+	for _, event := range takes {
+		if started, ok := event.(*history.Started); ok && started.Base != nil {
+			for _, command := range v.slot.live.exec.PendingCommands() {
+				if isStep(command) && v.slot.live.ledger.steps[command.Seq()] == nil && !v.slot.live.times[command.Seq()].IsZero() {
+					steps = append(steps, command.Seq())
+				}
+			}
+		}
+	}
+	return
+}
+
+// stepsOf lists the steps that a record names: its author runs them.
+func stepsOf(l *live, rec *history.Record) (steps []int64) {
+	steps = append(steps, rec.Resumes...)
+	for _, command := range rec.Commands {
+		if step, ok := command.(*history.ScheduleActivity); ok && step.Inline {
+			steps = append(steps, step.Seq())
+		}
+	}
+	return slices.DeleteFunc(steps, func(seq int64) bool {
+		_, pending := l.exec.Pending(seq)
+		return !pending
+	})
+}
+
+func isStep(command history.Command) bool { // nil is none
+	step, ok := command.(*history.ScheduleActivity)
+	return ok && step.Inline
+}
+
+// summarize gives the run's new summary, or nil if the activation changed nothing that it shows.
+func summarize(old *Summary, done *executor.Completion, now time.Time) *Summary {
+	attributes, changed := old.Attributes, done.StateSet && !done.State.Equal(old.State)
+	for _, command := range done.Commands {
+		if upsert, ok := command.(*history.UpsertAttributes); ok {
+			attributes, changed = merge(attributes, upsert.Attributes), true
+		}
+	}
+	if !changed && done.Closes == nil {
+		return nil
+	}
+	summary := *old
+	summary.Attributes, summary.Blocked = attributes, nil
+	if done.StateSet {
+		summary.State = done.State
+	}
+	if done.Closes != nil {
+		summary.close(done.Closes, now)
+	}
+	return &summary
+}
+
+func merge(old, changes history.Attributes) history.Attributes {
+	merged := maps.Clone(old)
+	if merged == nil {
+		merged = history.Attributes{}
+	}
+	for _, name := range changes.Sorted() {
+		if value := changes[name]; value == nil || string(value) == "null" {
+			delete(merged, name)
+		} else {
+			merged[name] = value
+		}
+	}
+	return merged
+}
+
+// close writes how a generation ended into the summary.
+func (s *Summary) close(command history.Terminal, now time.Time) {
+	s.Blocked = nil
+	switch command := command.(type) {
+	case *history.CompleteRun:
+		s.Result = command.Result
+	case *history.FailRun:
+		s.Failure = command.Failure
+	case *history.CancelRun:
+		s.Failure = command.Failure
+	case *history.TerminateRun:
+		s.Failure = command.Failure
+	case *history.ContinueAsNew:
+		s.Generation++
+		s.Input = command.Input
+		return
+	case *history.ResetRun:
+		s.Generation++
+		return
+	}
+	s.Status, s.Closed = command.Status(), now
+}
+
+// closing adds the start of the next generation to a commit that begins one (rule 6): with the signals that the code has
+// not taken, and the ids of all mail.
+func (v *visit) closing(commit *Commit, command history.Terminal, unread []*history.SignalReceived, mail []string) {
+	next, ok := command.(*history.ContinueAsNew)
+	if !ok {
+		return
+	}
+	l := v.slot.live
+	started := &history.Started{Generation: commit.Generation + 1, Workflow: next.Workflow, Input: next.Input, Seed: v.e.seed(),
+		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: unread, Mail: mail}
+	item := v.e.newItem(started, started.Generation, true)
+	commit.Next = &item
+}
+
+func (v *visit) log(ctx context.Context, lines []executor.LogLine) {
+	for _, line := range lines {
+		v.e.config.Logger.InfoContext(ctx, line.Message, append([]any{"run", v.run, "unit", line.Unit}, line.Args...)...)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// DeadResume takes a resume that was received too often: what it carries is filed, and the run is blocked if anything waits
+// in its inbox, open or closed (rule 7).
+func (e *Engine) DeadResume(ctx context.Context, message Resume) error {
+	if message.Carries != nil {
+		if err := e.fileCarried(ctx, message); err != nil {
+			return err
+		}
+	}
+	view, err := e.Runs.Look(ctx, message.Run, Position{})
+	if errors.Is(err, ErrNoRun) || err == nil && len(view.Inbox) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.block(ctx, message.Run, ReasonUndeliverable, "a resume of this run was received too often without success: see the logs of "+
+		"functions/activate for the cause; then unblock the run")
+}
+
+// DeadTask takes a task that was received too often: the activity has failed (rule 9).
+func (e *Engine) DeadTask(ctx context.Context, t Task) error {
+	failure := &history.Failure{FailureKind: history.Undelivered, Type: "undelivered", NonRetryable: true,
+		Message: fmt.Sprintf("activity %s was begun too often without an answer: its function crashes, or runs out of time or memory", t.Command.Activity)}
+	return e.resolve(ctx, t, &history.ActivityResolved{Failure: failure, Number: t.Attempt, Attempts: t.Failed}, tracked(t))
+}

@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// plan is what a visit makes of what it has looked at (PROTOCOL.md rules 2 and 4).
+type plan struct {
+	// takes are the events of the record to come, in the order in which they count.
+	takes []history.Event
+	// again names items of the dead, taken before, that are this author's from here on.
+	again []history.Item
+	// resumes are steps of the dead that this author runs, once a record says so.
+	resumes []int64
+	// steps are this author's own that it does not run yet: it lost an answer, or a race.
+	steps []int64
+	// finish lists the dead whose newest record's sends are to be made again, before anything else.
+	finish []*author
+	// earlier lists closed generations of which the same is true.
+	earlier []int
+	// tidy are items that nobody needs any more.
+	tidy []string
+	// wait is until when a living author answers for an item that was found here; zero: none does.
+	wait time.Time
+}
+
+func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
+
+// decide sorts the inbox: what is news is taken, what is void is deleted, what is taken already is unfinished work of
+// whoever took it.
+func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
+	p := &plan{}
+	var news []Item
+	for _, item := range view.Inbox {
+		isNews, err := v.consider(ctx, p, item)
+		if err != nil {
+			return nil, err
+		}
+		if isNews {
+			news = append(news, item)
+		}
+	}
+	v.take(p, news)
+	v.considerSteps(p)
+	return p, nil
+}
+
+// consider decides what one inbox item is.
+func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, err error) {
+	l := v.slot.live
+	generation := generationOf(item.Key)
+	if generation != 0 && generation != l.position.Generation {
+		return false, v.lookBack(ctx, p, item, generation)
+	}
+	if claim, named := l.ledger.items[item.Key]; named {
+		if claim.filing != item.Event.Filing() { // the log took another filing of it
+			p.tidy = append(p.tidy, item.Key)
+			return false, nil
+		}
+		v.considerTaken(p, item, claim.author)
+		return false, nil
+	}
+	switch event := item.Event.(type) {
+	case *history.Started:
+		news = l.position.Record == 0
+	case history.Resolution:
+		_, news = l.exec.Pending(event.Resolves())
+		news = news && l.closes == nil
+	case history.Mail:
+		here, known := l.ledger.mail[event.MailID()]
+		if known && !here {
+			return false, v.lookBack(ctx, p, item, 0)
+		}
+		news = !known && l.closes == nil
+	}
+	if !news {
+		p.tidy = append(p.tidy, item.Key)
+	}
+	return news, nil
+}
+
+// considerTaken decides who tidies an item that the log has.
+func (v *visit) considerTaken(p *plan, item Item, a *author) {
+	switch {
+	case a.name == v.author:
+		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent { // its own, put without an answer
+			p.finish = appendOnce(p.finish, a)
+		}
+	case !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+		p.leave(a.until)
+	default:
+		p.tidy = append(p.tidy, item.Key)
+		p.again = append(p.again, history.Item{Key: item.Key, Filing: item.Event.Filing()})
+		p.finish = appendOnce(p.finish, a)
+	}
+}
+
+// leave notes that a living author answers for something: who finds it comes back after that author's deadline. One without
+// a deadline lives in this process, and nothing of it is left when that dies.
+func (p *plan) leave(until time.Time) {
+	if until.After(p.wait) {
+		p.wait = until
+	}
+}
+
+// lookBack decides on an item that a closed generation may have taken (generation 0: mail, of any). It is rare: it means
+// that the author of that generation's end is still tidying up, or died.
+func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation int) error {
+	first, last := generation, generation
+	if generation == 0 {
+		first, last = 1, v.slot.live.position.Generation-1
+	}
+	for g := last; g >= first && g >= 1; g-- {
+		closed, err := v.e.readLedger(ctx, v.run, g)
+		if err != nil {
+			return err
+		}
+		claim, named := closed.items[item.Key]
+		if !named {
+			continue
+		}
+		a := claim.author
+		switch {
+		case claim.filing != item.Event.Filing(), a.name == v.author:
+			p.tidy = append(p.tidy, item.Key)
+		case !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+			p.leave(a.until)
+		default:
+			p.tidy = append(p.tidy, item.Key)
+			if !slices.Contains(p.earlier, g) {
+				p.earlier = append(p.earlier, g)
+			}
+		}
+		return nil
+	}
+	p.tidy = append(p.tidy, item.Key) // too late
+	return nil
+}
+
+// take puts the news into the order in which they count: the start, then by the time of filing.
+func (v *visit) take(p *plan, news []Item) {
+	slices.SortFunc(news, func(a, b Item) int {
+		_, aStarts := a.Event.(*history.Started)
+		_, bStarts := b.Event.(*history.Started)
+		if aStarts != bStarts {
+			if aStarts {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key))
+	})
+	if v.slot.live.position.Record == 0 {
+		if len(news) == 0 {
+			return
+		}
+		if _, starts := news[0].Event.(*history.Started); !starts {
+			return // its start is still to come: all waits
+		}
+	}
+	for _, item := range news {
+		p.takes = append(p.takes, item.Event)
+	}
+	p.takes = append(p.takes, v.results()...)
+}
+
+// considerSteps decides which of the run's pending steps are this author's to run.
+func (v *visit) considerSteps(p *plan) {
+	l := v.slot.live
+	if l.closes != nil {
+		return
+	}
+	for _, command := range l.exec.PendingCommands() {
+		step, ok := command.(*history.ScheduleActivity)
+		if !ok || !step.Inline || v.holds(step.Seq()) {
+			continue
+		}
+		switch a := l.ledger.steps[step.Seq()]; {
+		case a == nil: // of a base: the first record of this generation names it
+		case a.name == v.author:
+			p.steps = append(p.steps, step.Seq())
+		case v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+			p.resumes = append(p.resumes, step.Seq())
+		}
+	}
+}
+
+// generationOf reads the generation out of an item's key; 0 for mail, which belongs to the run.
+func generationOf(key string) int {
+	kind, rest, _ := strings.Cut(key, "#")
+	if kind == "mail" {
+		return 0
+	}
+	digits, _, _ := strings.Cut(rest, "#")
+	generation, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return generation
+}
+
+func appendOnce(authors []*author, a *author) []*author {
+	if slices.Contains(authors, a) {
+		return authors
+	}
+	return append(authors, a)
+}
+
+// readLedger makes the ledger of one generation from its log.
+func (e *Engine) readLedger(ctx context.Context, run string, generation int) (*ledger, error) {
+	l := newLedger()
+	err := e.eachRecord(ctx, run, generation, func(rec *history.Record) { l.add(generation, rec) })
+	return l, err
+}
+
+// fold reads one generation's log without running its code, from its base on.
+func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine.Fold, error) {
+	own := &machine.Fold{}
+	if err := e.eachRecord(ctx, run, generation, own.Add); err != nil || own.Started == nil || own.Started.Base == nil {
+		return own, err
+	}
+	segments, err := e.segments(ctx, run, *own.Started.Base)
+	if err != nil {
+		return nil, err
+	}
+	whole := &machine.Fold{}
+	for _, segment := range segments {
+		if err := e.eachRecord(ctx, run, segment.Generation, func(rec *history.Record) {
+			if rec.Number <= segment.Record {
+				whole.Add(rec)
+			}
+		}); err != nil {
+			return nil, err
+		}
+	}
+	whole.Records = 0
+	return whole, e.eachRecord(ctx, run, generation, whole.Add)
+}
+
+func (e *Engine) eachRecord(ctx context.Context, run string, generation int, do func(*history.Record)) error {
+	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: generation, more: true}
+	for {
+		rec, err := log.next()
+		if rec == nil || err != nil {
+			return err
+		}
+		do(rec)
+	}
+}

@@ -1,0 +1,90 @@
+// Package engine runs workflows over ports: it is what the Lambda functions and the embedded server have in common. It
+// carries out shared/protocol (PROTOCOL.md), rule by rule; the code names the rules.
+//
+// Follow one activity through it: start.go files a start; activate.go receives the resume, look.go reads the run, decide.go
+// says what its inbox means, commit.go puts the record, send.go sends what it asks for, step.go or task.go performs the
+// activity, and its result lands in the inbox again.
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/reprise-run/reprise/core/internal/registry"
+)
+
+// Definition is a workflow or an activity: what workflow.New and activity.New give.
+type Definition interface{ registry.Definition }
+
+// Config of an engine.
+type Config struct {
+	// Definitions that it can run.
+	Definitions []Definition
+	// Version of the deployment: a run that is blocked under another one is tried again.
+	Version string
+	// Worker names this process in the history of attempts.
+	Worker string
+	// StuckAfter is how long a unit may keep its turn. Zero: 5 s. Negative: for ever (in a debugger).
+	StuckAfter time.Duration
+	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000.
+	LiveRuns int
+	// Poll is how often a caller that waits looks again on its own. Zero: 500 ms.
+	Poll time.Duration
+	// Logger for what operators should see. Nil: none.
+	Logger *slog.Logger
+	// TokenKey signs completion tokens: 32 random bytes that outlive the process.
+	TokenKey []byte
+}
+
+// Engine is safe for concurrent use.
+type Engine struct {
+	Ports
+	config   Config
+	registry *registry.Registry
+	live     *cache
+	watch    *watch
+	attempts attempts
+}
+
+// New makes an engine. The error lists every definition that cannot be registered.
+func New(ports Ports, config Config) (*Engine, error) {
+	definitions := make([]registry.Definition, len(config.Definitions))
+	for i, definition := range config.Definitions {
+		definitions[i] = definition
+	}
+	known, err := registry.New(definitions...)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{Ports: ports, config: config.withDefaults(), registry: known, live: newCache(config.withDefaults().LiveRuns), watch: newWatch()}, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.StuckAfter == 0 {
+		c.StuckAfter = 5 * time.Second
+	}
+	if c.LiveRuns == 0 {
+		c.LiveRuns = 1000
+	}
+	if c.Poll == 0 {
+		c.Poll = 500 * time.Millisecond
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Close ends all live runs. Nothing may be under way.
+func (e *Engine) Close() { e.live.close() }
+
+// Workflows and Activities list what is registered.
+func (e *Engine) Workflows() []string { return e.registry.Workflows() }
+
+// Activities lists what is registered.
+func (e *Engine) Activities() []string { return e.registry.Activities() }
+
+func (e *Engine) warn(ctx context.Context, message string, args ...any) {
+	e.config.Logger.WarnContext(ctx, message, args...)
+}

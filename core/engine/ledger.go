@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"maps"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// ledger says what belongs to whom (PROTOCOL.md rule 4): an item, or a step, belongs to the author of the newest record
+// that names it. It is filled from the records of one generation, in order.
+type ledger struct {
+	items   map[string]claim  // items named by a record, by key
+	steps   map[int64]*author // pending steps
+	authors map[string]*author
+	mail    map[string]bool // ids of all mail taken, in this generation (true) or before it (false)
+	asked   map[int64]bool  // activities whose cancellation is in the log
+}
+
+type claim struct {
+	filing string
+	author *author
+}
+
+// author is an invocation that put records into this log.
+type author struct {
+	name  string
+	until time.Time
+	// newest of its records: what it asks for is all that can be unsent (everything before was sent before it was put).
+	newest int
+	asks   []history.Command
+	time   time.Time
+	base   bool // its newest record begins a generation that goes on from an earlier one: all that is pending is asked for
+}
+
+func newLedger() *ledger {
+	return &ledger{items: map[string]claim{}, steps: map[int64]*author{}, authors: map[string]*author{}, mail: map[string]bool{},
+		asked: map[int64]bool{}}
+}
+
+// add goes on by one record of the generation.
+func (l *ledger) add(generation int, rec *history.Record) {
+	a := l.authors[rec.Author]
+	if a == nil {
+		a = &author{name: rec.Author}
+		l.authors[rec.Author] = a
+	}
+	a.until, a.newest, a.asks, a.time, a.base = rec.Until, rec.Number, rec.Commands, rec.Time, false
+	for _, item := range rec.Again {
+		l.items[item.Key] = claim{item.Filing, a}
+	}
+	for _, seq := range rec.Resumes {
+		l.steps[seq] = a
+	}
+	for _, event := range rec.Events {
+		if event.Filing() != "" {
+			l.items[event.Key(generation)] = claim{event.Filing(), a}
+		}
+		switch event := event.(type) {
+		case *history.Started:
+			a.base = event.Base != nil
+			for _, id := range event.Mail {
+				l.mail[id] = false
+			}
+		case history.Mail:
+			l.mail[event.MailID()] = true
+		case *history.ActivityResolved:
+			delete(l.steps, event.Seq)
+		}
+	}
+	for _, command := range rec.Commands {
+		switch command := command.(type) {
+		case *history.ScheduleActivity:
+			if command.Inline {
+				l.steps[command.Seq()] = a
+			}
+		case *history.CancelActivity:
+			l.asked[command.Seq()] = true
+		}
+	}
+}
+
+// forget drops what is of no more use: items that are no longer in the inbox, and authors who answer for nothing. An item
+// that is filed again later is not found here, and is void all the same: its command is not pending, or its mail is known.
+func (l *ledger) forget(view *View) {
+	if len(l.items) > 0 {
+		inbox := make(map[string]bool, len(view.Inbox))
+		for _, item := range view.Inbox {
+			inbox[item.Key] = true
+		}
+		maps.DeleteFunc(l.items, func(key string, _ claim) bool { return !inbox[key] })
+	}
+	if len(l.authors) < 16 {
+		return
+	}
+	needed := map[string]*author{}
+	for _, c := range l.items { // order-insensitive: a set is made
+		needed[c.author.name] = c.author
+	}
+	for _, a := range l.steps { // order-insensitive: a set is made
+		needed[a.name] = a
+	}
+	l.authors = needed
+}

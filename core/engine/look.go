@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// live is a run in memory: its code, paused, and what its log says of who answers for what. It is at a position of the log.
+type live struct {
+	exec     *executor.Run
+	ledger   *ledger
+	summary  *Summary
+	position Position
+	time     time.Time        // of the last record
+	closes   history.Terminal // the command that closed the generation, if it is closed
+	// times of what was pending when a reset run went on from an earlier generation: when it was recorded there.
+	times map[int64]time.Time
+}
+
+func (l *live) close() { l.exec.Close() }
+
+// known is the position to look from; the zero one without a live run.
+func (l *live) known() Position {
+	if l == nil {
+		return Position{}
+	}
+	return l.position
+}
+
+// blockedError says that an activation cannot be made: the run is to be blocked for it.
+type blockedError struct {
+	reason  string
+	message string
+}
+
+func (e *blockedError) Error() string { return e.message }
+
+// catchUp brings the slot's live run to the end of the log that was looked at, replaying it from the start where there is
+// none, or where what is new does not fit it. It gives a *blockedError where the code cannot.
+func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
+	if s.live != nil && s.live.position.Generation != view.Summary.Generation {
+		s.drop()
+	}
+	if s.live == nil {
+		l, err := e.newLive(ctx, view)
+		if err != nil {
+			return err
+		}
+		s.live = l
+	}
+	l := s.live
+	l.summary = view.Summary
+	defer l.ledger.forget(view)
+	if len(view.Records) == 0 && !view.More {
+		return nil
+	}
+	log := &logReader{runs: e.Runs, ctx: ctx, run: s.run, generation: view.Summary.Generation, page: view.Records, more: view.More}
+	err := e.guard(l.exec, func() error {
+		return l.exec.Replay(func() (*history.Record, error) {
+			rec, err := log.next()
+			if rec != nil {
+				l.note(rec)
+			}
+			return rec, err
+		})
+	})
+	if err != nil {
+		s.drop()
+		if log.err != nil && !errors.Is(log.err, history.ErrUnreadable) {
+			return log.err
+		}
+		return blockFor(err)
+	}
+	return nil
+}
+
+// note keeps the live run's books in step with its log.
+func (l *live) note(rec *history.Record) {
+	l.ledger.add(l.position.Generation, rec)
+	l.position.Record = rec.Number
+	l.time = rec.Time
+	l.closes = rec.Closes()
+}
+
+// newLive makes a run before the first record of the current generation. One that was reset has replayed what still counts
+// of earlier generations.
+func (e *Engine) newLive(ctx context.Context, view *View) (*live, error) {
+	summary := view.Summary
+	entry, ok := e.registry.FindWorkflow(summary.Workflow)
+	if !ok {
+		return nil, &blockedError{ReasonUnregistered, fmt.Sprintf("workflow %q is not registered here; registered: %s. "+
+			"Register it (program.Main), or start the program that has it: the run goes on by itself then", summary.Workflow, named(e.Workflows()))}
+	}
+	l := &live{ledger: newLedger(), summary: summary, position: Position{Generation: summary.Generation}, times: map[int64]time.Time{}}
+	l.exec = executor.New(executor.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
+	base := baseOf(view)
+	if base == nil {
+		return l, nil
+	}
+	err := e.guard(l.exec, func() error { return e.replayBase(ctx, l, summary.Run, *base) })
+	if err != nil {
+		l.close()
+		if errors.Is(err, ErrUnavailable) {
+			return nil, err
+		}
+		return nil, blockFor(err)
+	}
+	return l, nil
+}
+
+// baseOf gives where the current generation goes on, if it was begun by a reset.
+func baseOf(view *View) *history.Base {
+	if len(view.Records) > 0 {
+		for _, event := range view.Records[0].Events {
+			if started, ok := event.(*history.Started); ok {
+				return started.Base
+			}
+		}
+		return nil
+	}
+	for _, item := range view.Inbox {
+		if started, ok := item.Event.(*history.Started); ok && started.Generation == view.Summary.Generation {
+			return started.Base
+		}
+	}
+	return nil
+}
+
+// replayBase replays the records of earlier generations that a reset kept.
+func (e *Engine) replayBase(ctx context.Context, l *live, run string, base history.Base) error {
+	segments, err := e.segments(ctx, run, base)
+	if err != nil {
+		return err
+	}
+	fold := &machine.Fold{}
+	for _, segment := range segments {
+		log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}
+		err := l.exec.Replay(func() (*history.Record, error) {
+			rec, err := log.next()
+			if rec == nil || rec.Number > segment.Record {
+				return nil, err
+			}
+			fold.Add(rec)
+			return rec, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, p := range fold.Pending() {
+		l.times[p.Command.Seq()] = p.Time
+	}
+	return nil
+}
+
+// segments lists the parts of earlier generations that make up a base, the oldest first.
+func (e *Engine) segments(ctx context.Context, run string, base history.Base) ([]history.Base, error) {
+	segments := []history.Base{base}
+	for {
+		first, err := e.Runs.Records(ctx, run, segments[0].Generation, 0)
+		if err != nil || len(first) == 0 {
+			return segments, err
+		}
+		var earlier *history.Base
+		for _, event := range first[0].Events {
+			if started, ok := event.(*history.Started); ok {
+				earlier = started.Base
+			}
+		}
+		if earlier == nil {
+			return segments, nil
+		}
+		segments = append([]history.Base{*earlier}, segments...)
+	}
+}
+
+// logReader gives the records of one generation one at a time, and reads page after page.
+type logReader struct {
+	runs       Runs
+	ctx        context.Context //nolint:containedctx // lives as long as one replay
+	run        string
+	generation int
+	page       []*history.Record
+	more       bool
+	last       int
+	err        error
+}
+
+func (r *logReader) next() (*history.Record, error) {
+	for len(r.page) == 0 {
+		if !r.more {
+			return nil, nil
+		}
+		if r.page, r.err = r.runs.Records(r.ctx, r.run, r.generation, r.last); r.err != nil {
+			return nil, r.err
+		}
+		r.more = len(r.page) > 0
+	}
+	rec := r.page[0]
+	r.page = r.page[1:]
+	if r.last != 0 && rec.Number != r.last+1 {
+		r.err = fmt.Errorf("%w: the log goes from record %d to record %d", history.ErrUnreadable, r.last, rec.Number)
+		return nil, r.err
+	}
+	r.last = rec.Number
+	return rec, nil
+}
+
+// guard runs code of the core in a goroutine of its own, and gives it up when a unit keeps its turn for too long: then the
+// goroutine is lost, not the process.
+func (e *Engine) guard(exec *executor.Run, run func() error) error {
+	if e.config.StuckAfter < 0 {
+		return run()
+	}
+	ended := make(chan error, 1)
+	go func() {
+		err := errors.New("the activation ended without a word: workflow code called runtime.Goexit")
+		defer func() {
+			if failed := exec.Failed(); failed != nil && err == nil {
+				err = failed
+			}
+			ended <- err
+		}()
+		err = run()
+	}()
+	turns := exec.Turns()
+	for {
+		late, stop := e.after(e.config.StuckAfter)
+		select {
+		case err := <-ended:
+			stop()
+			return err
+		case <-late:
+			if now := exec.Turns(); now != turns { // it gets on: a long replay
+				turns = now
+				continue
+			}
+			return exec.Stuck()
+		}
+	}
+}
+
+// blockFor sorts the errors of an activation into reasons for a block.
+func blockFor(err error) error {
+	var nondeterminism *machine.Nondeterminism
+	var stuck *executor.Stuck
+	var violation *executor.Violation
+	reason := ReasonActivation
+	switch {
+	case errors.As(err, &nondeterminism):
+		reason = ReasonNondeterminism
+	case errors.As(err, &stuck):
+		reason = ReasonStuck
+	case errors.As(err, &violation):
+		reason = ReasonViolation
+	case errors.Is(err, history.ErrUnreadable):
+		reason = ReasonUnreadable
+	}
+	return &blockedError{reason, err.Error()}
+}
+
+func named(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Ports are what the engine needs of the world. core/engine/enginetest holds the suite that every adapter passes.
+type Ports struct {
+	Runs      Runs
+	Directory Directory
+	Due       Due
+	Tasks     Tasks
+	Queue     Queue
+	Clock     Clock
+	// Authors says who may still be alive.
+	Authors Authors
+	// NewID gives an id that nobody can guess and nobody has had: 128 random bits, as text of [a-z0-9].
+	NewID func() string
+	// Together: queues, and what is filed without [Item.Durable], die with this process, and [Engine.Rebuild] runs before
+	// anything else at its next start. Then filing first and resuming after is as sure as the other way round, and no
+	// message needs to carry an item (PROTOCOL.md rule 1).
+	Together bool
+}
+
+// Runs is the table: summaries, logs, inboxes. All reads are strongly consistent.
+type Runs interface {
+	// Look reads a run: its summary, its inbox, and then what its current generation's log has after the record that the
+	// caller knows (all of it, if it knows another generation). The log may be given in part: see [View.More].
+	// ErrNoRun if there is none.
+	Look(ctx context.Context, run string, known Position) (*View, error)
+	// Records reads a part of one generation's log, in order: those after a number, as many as fit one page; none at its end.
+	Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error)
+	// Summary reads only that. ErrNoRun if there is none.
+	Summary(ctx context.Context, run string) (*Summary, error)
+	// Create puts a summary and the item of its start in one transaction, if there is no run of this id. Else ErrTaken.
+	Create(ctx context.Context, summary *Summary, start Item) error
+	// File puts an item into the inbox of a run, if none of its key is there. It says whether there was one.
+	File(ctx context.Context, run string, item Item) (there bool, err error)
+	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
+	// there is one, or if the summary that the change replaces is of another generation.
+	Put(ctx context.Context, commit *Commit) error
+	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
+	Delete(ctx context.Context, run string, keys []string) error
+	// Block marks a run, or takes the mark off (nil). ErrNoRun if there is none.
+	Block(ctx context.Context, run string, block *Block) error
+}
+
+// Position is a place in a run's log: record number Record of generation Generation; the zero Position is before all.
+type Position struct{ Generation, Record int }
+
+// View is what one look at a run shows.
+type View struct {
+	Summary *Summary
+	// Inbox in no particular order; see [Item.Stamp].
+	Inbox []Item
+	// Records of the current generation after the known ones, in order.
+	Records []*history.Record
+	// More: the log goes on after Records; the rest is read by [Runs.Records].
+	More bool
+}
+
+// Item is something that happened to a run, in its inbox.
+type Item struct {
+	Key   string // identity: see history.Event.Key
+	Event history.Event
+	// Stamp orders mail: nanoseconds since 1970, later than the stamps of earlier mail of the same sender.
+	Stamp int64
+	// Durable: it cannot be brought back from the log alone. A store that dies with its queues (Ports.Together) must
+	// keep durable items, and may keep the others in memory.
+	Durable bool
+}
+
+// Commit is one activation, about to be stored.
+type Commit struct {
+	Run        string
+	Generation int
+	// Record is nil only where a closed run goes on in a new generation.
+	Record *history.Record
+	// Summary replaces the run's summary, if it is not nil: in one transaction with the record.
+	Summary *Summary
+	// Next is the start of the next generation, where this commit begins one.
+	Next *Item
+}
+
+// Summary is what everybody sees of a run.
+type Summary struct {
+	Run        string             `json:"run"`
+	Workflow   string             `json:"workflow"`
+	Generation int                `json:"generation"`
+	Status     history.Status     `json:"status"`
+	Blocked    *Block             `json:"blocked,omitempty"`
+	Started    time.Time          `json:"started"`
+	Closed     time.Time          `json:"closed,omitzero"`
+	Input      history.Payload    `json:"input,omitempty"`
+	Result     history.Payload    `json:"result,omitempty"`
+	Failure    *history.Failure   `json:"failure,omitempty"`
+	State      history.Payload    `json:"state,omitempty"`
+	Attributes history.Attributes `json:"attributes,omitempty"`
+	Parent     *history.Parent    `json:"parent,omitempty"`
+}
+
+// Block says why a run cannot advance.
+type Block struct {
+	Since time.Time `json:"since"`
+	// Reason is a stable code: see the Reason constants.
+	Reason string `json:"reason"`
+	// Message says what happened, where, and what to do.
+	Message string `json:"message"`
+	// Version of the deployment under which it happened: another one may do better, and unblocks it.
+	Version string `json:"version,omitempty"`
+}
+
+// Reasons for a block.
+const (
+	ReasonNondeterminism = "nondeterminism"       // the code no longer agrees with the log
+	ReasonUnregistered   = "unknown-workflow"     // no such workflow is registered here
+	ReasonUnreadable     = "unreadable-record"    // a record is damaged, or of a newer version
+	ReasonStuck          = "stuck-unit"           // workflow code blocks outside the surface
+	ReasonViolation      = "scheduler-violation"  // workflow code called the surface out of turn
+	ReasonUndeliverable  = "undeliverable-resume" // a resume was received too often
+	ReasonActivation     = "failed-activation"    // anything else
+)
+
+// Directory lists runs.
+type Directory interface {
+	// List gives summaries that match, the latest start first, and a cursor for the next page ("" at the end).
+	List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error)
+	// Unfinished gives the ids of open runs, and of closed ones with items in their inbox, page by page.
+	Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error)
+}
+
+// ListQuery says which runs to list. Empty fields match all.
+type ListQuery struct {
+	Status   history.Status
+	Workflow string
+	// Blocked: only those that are.
+	Blocked bool
+	// Attributes that must have these values.
+	Attributes history.Attributes
+	Limit      int
+	Cursor     string
+}
+
+// Due keeps timers that are too far away for a queue's delay, in buckets of a minute (PROTOCOL.md rule 8).
+type Due interface {
+	PutDue(ctx context.Context, timer DueTimer) error
+	// DueBefore gives timers whose bucket begins before a time, the earliest first, one page at most.
+	DueBefore(ctx context.Context, before time.Time) ([]DueTimer, error)
+	DeleteDue(ctx context.Context, timers []DueTimer) error
+}
+
+// DueTimer is a long timer's item.
+type DueTimer struct {
+	At         time.Time
+	Run        string
+	Generation int
+	Seq        int64
+}
+
+// Tasks keeps what is known of activities under way, where more is needed than their message: they heartbeat, have failed
+// before, were asked to stop, or wait to be completed from outside.
+type Tasks interface {
+	SaveTask(ctx context.Context, state *TaskState) error
+	// LoadTask gives nil if there is none.
+	LoadTask(ctx context.Context, key TaskKey) (*TaskState, error)
+	TasksOf(ctx context.Context, run string) ([]*TaskState, error)
+	DeleteTask(ctx context.Context, key TaskKey) error
+}
+
+// TaskKey names one call of an activity.
+type TaskKey struct {
+	Run        string `json:"run"`
+	Generation int    `json:"generation"`
+	Seq        int64  `json:"seq"`
+}
+
+// TaskState is what is known of an activity under way.
+type TaskState struct {
+	TaskKey
+	Activity string          `json:"activity"`
+	Attempt  int             `json:"attempt"`
+	Started  time.Time       `json:"started,omitzero"`  // of this attempt
+	Beat     time.Time       `json:"beat,omitzero"`     // the last heartbeat
+	Details  history.Payload `json:"details,omitempty"` // of the last heartbeat
+	Failure  string          `json:"failure,omitempty"` // of the attempt before
+	// Cancelled: the run asked it to stop.
+	Cancelled bool `json:"cancelled,omitempty"`
+	// Pending: the attempt has returned, and will be completed from outside.
+	Pending bool `json:"pending,omitempty"`
+}
+
+// Queue sends messages: at least once, in any order, after their delay. It may group them; an error names none of them,
+// and any may have been sent.
+type Queue interface {
+	SendResumes(ctx context.Context, messages ...Resume) error
+	SendTasks(ctx context.Context, messages ...Task) error
+}
+
+// Resume is the message that has a run looked at, by functions/activate.
+type Resume struct {
+	Run   string
+	Delay time.Duration
+	// Unblock takes the run's mark off first.
+	Unblock bool
+	// Carries is filed first, if it is not nil.
+	Carries *Item
+	// Creates is the summary that goes with a carried start.
+	Creates *Summary
+}
+
+// Task is the message that has one attempt of an activity executed, by functions/task.
+type Task struct {
+	Run        string
+	Generation int
+	Command    *history.ScheduleActivity
+	// Scheduled is when the run decided on it; Sent when this attempt became due.
+	Scheduled, Sent time.Time
+	Attempt         int // from 1
+	// Failed shows the last attempts that failed, oldest first.
+	Failed []history.Attempt
+	// Expire: this is no attempt, but a look at whether the attempt that is completed from outside is still on time.
+	Expire bool
+	Delay  time.Duration
+}
+
+// Key names the call.
+func (t *Task) Key() TaskKey { return TaskKey{t.Run, t.Generation, t.Command.Seq()} }
+
+// Clock is time: the real one, or a simulation's.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls f in a goroutine of its own after a while; stop prevents it, if it comes in time.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// Authors says which invocations may still be alive (PROTOCOL.md rule 3).
+type Authors interface {
+	// Begin gives an invocation's name as an author, and until when it can live at most; zero: as long as the process.
+	Begin(deadline time.Time) (author string, until time.Time)
+	// End says that the invocation puts nothing any more.
+	End(author string)
+	// Dead says whether the author of a record has certainly ended.
+	Dead(author string, until, now time.Time) bool
+}

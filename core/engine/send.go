@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// longestDelay is what a queue can delay a message by (SQS: 15 minutes). A timer further away waits in a bucket (rule 8).
+const longestDelay = 15 * time.Minute
+
+// outbox collects messages, to send them together.
+type outbox struct {
+	e          *Engine
+	run        string
+	generation int
+	pending    func(seq int64) (history.Sequenced, bool)
+	resumes    []Resume
+	tasks      []Task
+}
+
+func (o *outbox) flush(ctx context.Context) error {
+	if len(o.tasks) > 0 {
+		if err := o.e.Queue.SendTasks(ctx, o.tasks...); err != nil {
+			return err
+		}
+	}
+	if len(o.resumes) > 0 {
+		return o.e.Queue.SendResumes(ctx, o.resumes...)
+	}
+	return nil
+}
+
+// sendFor sends what an author's newest record asks for, as far as it is still pending: right after it was put, or again for
+// one that died (rules 3 and 4).
+func (v *visit) sendFor(ctx context.Context, a *author) error {
+	l := v.slot.live
+	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending}
+	if a.base { // the first record after a reset asks for all that was pending there
+		for _, command := range l.exec.PendingCommands() {
+			if at := l.times[command.Seq()]; !at.IsZero() {
+				if err := o.add(ctx, command, at); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, command := range a.asks {
+		if sequenced, ok := command.(history.Sequenced); ok {
+			if _, pending := l.exec.Pending(sequenced.Seq()); !pending && !abandons(command) {
+				continue
+			}
+		}
+		if err := o.add(ctx, command, a.time); err != nil {
+			return err
+		}
+	}
+	if l.closes != nil && a.newest == l.position.Record {
+		if err := o.close(ctx, l.summary, l.closes, l.exec.PendingCommands()); err != nil {
+			return err
+		}
+	}
+	if err := o.flush(ctx); err != nil {
+		return err
+	}
+	if a.name == v.author {
+		v.sent = a.newest
+	}
+	return nil
+}
+
+func abandons(command history.Command) bool {
+	cancel, ok := command.(*history.CancelActivity)
+	return ok && cancel.Abandoned
+}
+
+// finishDead sends again what the dead left unsent (rule 4): before a record of one's own.
+func (v *visit) finishDead(ctx context.Context, p *plan) error {
+	for _, a := range p.finish {
+		if err := v.sendFor(ctx, a); err != nil {
+			return err
+		}
+	}
+	for _, generation := range p.earlier {
+		fold, err := v.e.fold(ctx, v.run, generation)
+		if err != nil {
+			return err
+		}
+		o := &outbox{e: v.e, run: v.run, generation: generation}
+		if err := o.close(ctx, v.slot.live.summary, fold.Closes, commandsOf(fold.Pending())); err != nil {
+			return err
+		}
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {
+	for _, p := range pending {
+		commands = append(commands, p.Command)
+	}
+	return
+}
+
+// add does what one command asks for, or collects its message. Doing it again does no harm.
+func (o *outbox) add(ctx context.Context, command history.Command, recorded time.Time) error {
+	switch command := command.(type) {
+	case *history.ScheduleActivity:
+		if !command.Inline {
+			o.tasks = append(o.tasks, Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded, Attempt: 1})
+		}
+	case *history.CancelActivity:
+		asked, _ := o.pending(command.Seq())
+		return o.cancelActivity(ctx, asked, command.Seq())
+	case *history.StartTimer:
+		return o.timer(ctx, command.Seq(), recorded.Add(command.Duration))
+	case *history.StartChild:
+		return o.child(ctx, command)
+	case *history.CancelChild:
+		return o.cancelChild(ctx, command.Seq())
+	}
+	return nil
+}
+
+// cancelActivity asks an activity to stop; a step runs here, or where nothing but its own deadline reaches it.
+func (o *outbox) cancelActivity(ctx context.Context, command history.Command, seq int64) error {
+	key := TaskKey{o.run, o.generation, seq}
+	if isStep(command) {
+		o.e.attempts.cancel(key)
+		return nil
+	}
+	return o.e.cancelActivity(ctx, key)
+}
+
+// timer goes to the queue or to a bucket, by the time that is left now (rule 8).
+func (o *outbox) timer(ctx context.Context, seq int64, at time.Time) error {
+	left := at.Sub(o.e.Clock.Now())
+	if left > longestDelay {
+		return o.e.Due.PutDue(ctx, DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq})
+	}
+	o.resumes = append(o.resumes, o.e.firing(DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq}, left))
+	return nil
+}
+
+// firing is the resume that carries a timer's firing.
+func (e *Engine) firing(timer DueTimer, left time.Duration) Resume {
+	item := e.newItem(&history.TimerFired{Seq: timer.Seq}, timer.Generation, false)
+	return Resume{Run: timer.Run, Delay: max(left, 0), Carries: &item}
+}
+
+// child starts a child run: summary and start in one transaction, if there is none; then a resume.
+func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
+	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
+	summary := &Summary{Run: childID(command, parent), Workflow: command.Workflow, Generation: 1, Status: history.Running,
+		Started: o.e.Clock.Now(), Input: command.Input, Attributes: command.Attributes, Parent: parent}
+	err := o.e.Runs.Create(ctx, summary, o.e.startItem(summary))
+	if errors.Is(err, ErrTaken) {
+		return o.childTaken(ctx, command, summary)
+	}
+	if err == nil {
+		o.resumes = append(o.resumes, Resume{Run: summary.Run})
+	}
+	return err
+}
+
+// childTaken is what follows when there is a run of the child's id: it is the child itself, perhaps closed by now, or it is
+// somebody else's.
+func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wanted *Summary) error {
+	there, err := o.e.Runs.Summary(ctx, wanted.Run)
+	switch {
+	case err != nil:
+		return err
+	case there.Parent == nil || *there.Parent != *wanted.Parent:
+		failure := &history.Failure{FailureKind: history.Application, Type: "run-id-in-use", NonRetryable: true,
+			Message: fmt.Sprintf("a run with the id %q exists (workflow %s): give the child another id, or none", there.Run, there.Workflow)}
+		return o.tell(ctx, wanted.Parent, &history.ChildResolved{Seq: command.Seq(), Failure: failure})
+	case there.Status.Closed():
+		return o.tell(ctx, there.Parent, resolved(there))
+	}
+	o.resumes = append(o.resumes, Resume{Run: there.Run})
+	return nil
+}
+
+// childID is the child's own, or made of the parent's and the number of the call.
+func childID(command *history.StartChild, parent *history.Parent) string {
+	if command.Run != "" {
+		return command.Run
+	}
+	return fmt.Sprintf("%s.%d.%d", parent.Run, parent.Generation, parent.Seq)
+}
+
+// tell files a child's end in its parent's inbox, and resumes the parent.
+func (o *outbox) tell(ctx context.Context, parent *history.Parent, event *history.ChildResolved) error {
+	if _, err := o.e.Runs.File(ctx, parent.Run, o.e.newItem(event, parent.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
+		return err
+	}
+	o.resumes = append(o.resumes, Resume{Run: parent.Run})
+	return nil
+}
+
+func resolved(child *Summary) *history.ChildResolved {
+	return &history.ChildResolved{Seq: child.Parent.Seq, Result: child.Result, Failure: child.Failure}
+}
+
+// cancelChild asks the child of a pending command to cancel.
+func (o *outbox) cancelChild(ctx context.Context, seq int64) error {
+	command, pending := o.pending(seq)
+	if !pending {
+		return nil
+	}
+	return o.mailChild(ctx, command.(*history.StartChild), func(id string) history.Event { return history.NewCancel(id, "its parent cancelled it") })
+}
+
+// mailChild files a mail from the parent in a child's inbox, and resumes the child.
+func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mail func(id string) history.Event) error {
+	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
+	child := childID(command, parent)
+	there, err := o.e.Runs.Summary(ctx, child)
+	if errors.Is(err, ErrNoRun) || err == nil && (there.Parent == nil || *there.Parent != *parent || there.Status.Closed()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id := fmt.Sprintf("parent.%s.%d.%d", o.run, o.generation, command.Seq())
+	if _, err := o.e.Runs.File(ctx, child, o.e.newItem(mail(id), 0, true)); err != nil {
+		return err
+	}
+	o.resumes = append(o.resumes, Resume{Run: child})
+	return nil
+}
+
+// close does what a closing record asks for (rule 6): the parent is told, or the next generation resumed; children that the
+// run leaves behind are told, too.
+func (o *outbox) close(ctx context.Context, summary *Summary, closes history.Terminal, pending []history.Sequenced) error {
+	for _, command := range pending {
+		var err error
+		switch command := command.(type) {
+		case *history.StartChild:
+			err = o.leaveChild(ctx, command)
+		case *history.ScheduleActivity:
+			err = o.cancelActivity(ctx, command, command.Seq())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case closes == nil:
+	case !closes.Status().Closed():
+		o.resumes = append(o.resumes, Resume{Run: o.run})
+	case summary.Parent != nil:
+		return o.tell(ctx, summary.Parent, resolved(summary))
+	}
+	return nil
+}
+
+func (o *outbox) leaveChild(ctx context.Context, command *history.StartChild) error {
+	switch command.OnClose {
+	case history.TerminateChildren:
+		return o.mailChild(ctx, command, func(id string) history.Event { return history.NewTerminate(id, "its parent closed") })
+	case history.CancelChildren:
+		return o.mailChild(ctx, command, func(id string) history.Event { return history.NewCancel(id, "its parent closed") })
+	case history.LeaveChildren:
+	}
+	return nil
+}

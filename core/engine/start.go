@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Limits of what callers give. Each is an error that names it.
+const (
+	LongestID   = 200 // bytes, of a run or a mail
+	LongestName = 100 // bytes, of a workflow, signal, update, query
+)
+
+// StartRequest asks for a run.
+type StartRequest struct {
+	// Run is the id of the run. Empty: one is made.
+	Run        string
+	Workflow   string
+	Input      history.Payload
+	Attributes history.Attributes
+	// Reuse begins a new generation if the run of this id has ended.
+	Reuse bool
+}
+
+// Start starts a run. It is idempotent by the run's id: the same start again finds the run that is there (created is
+// false); another start under the same id is a [Conflict]. When it returns without an error, the start is durable.
+func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summary, created bool, err error) {
+	if request.Run == "" {
+		request.Run = e.NewID()
+	}
+	if err := validate(request); err != nil {
+		return nil, false, err
+	}
+	summary = &Summary{Run: request.Run, Workflow: request.Workflow, Generation: 1, Status: history.Running, Started: e.Clock.Now().UTC(),
+		Input: request.Input, Attributes: request.Attributes}
+	item := e.startItem(summary)
+	if !e.Together { // message first: its summary put and its caller dead, a start would pend for ever (rule 1)
+		carrying := item
+		if err := e.Queue.SendResumes(ctx, Resume{Run: summary.Run, Carries: &carrying, Creates: summary}); err != nil {
+			return nil, false, e.unavailable(err, "the run was not started")
+		}
+	}
+	err = e.Runs.Create(ctx, summary, item)
+	switch {
+	case errors.Is(err, ErrTaken):
+		return e.startTaken(ctx, request)
+	case err != nil:
+		return nil, false, e.unavailable(err, "the run was not started")
+	}
+	if e.Together {
+		err = e.Queue.SendResumes(ctx, Resume{Run: summary.Run})
+	}
+	return summary, true, e.unavailable(err, "the run was not resumed")
+}
+
+// startTaken is what follows when there is a run of this id.
+func (e *Engine) startTaken(ctx context.Context, request StartRequest) (*Summary, bool, error) {
+	there, err := e.Runs.Summary(ctx, request.Run)
+	if err != nil {
+		return nil, false, e.unavailable(err, "the run that has this id was not found out about")
+	}
+	if request.Reuse && there.Status.Closed() {
+		return e.reuse(ctx, request, there)
+	}
+	original := there
+	if there.Generation > 1 { // continue-as-new has changed the summary's input: the first start is what counts
+		if original, err = e.firstStart(ctx, there); err != nil {
+			return nil, false, err
+		}
+	}
+	if original.Workflow != request.Workflow || !sameJSON(original.Input, request.Input) {
+		return nil, false, fail(Conflict, "a run with the id %q exists, of workflow %s with another input: choose another id, or leave it out",
+			request.Run, there.Workflow)
+	}
+	return there, false, nil
+}
+
+func (e *Engine) firstStart(ctx context.Context, there *Summary) (*Summary, error) {
+	records, err := e.Runs.Records(ctx, there.Run, 1, 0)
+	if err != nil {
+		return nil, e.unavailable(err, "the run that has this id was not found out about")
+	}
+	first := *there
+	if len(records) > 0 && len(records[0].Events) > 0 {
+		if started, ok := records[0].Events[0].(*history.Started); ok {
+			first.Workflow, first.Input = started.Workflow, started.Input
+		}
+	}
+	return &first, nil
+}
+
+// reuse begins a new generation of a run that has ended.
+func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary) (*Summary, bool, error) {
+	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
+		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
+	item := e.startItem(summary)
+	err := e.Runs.Put(ctx, &Commit{Run: request.Run, Generation: there.Generation, Summary: summary, Next: &item})
+	if errors.Is(err, ErrTaken) {
+		return nil, false, fail(Conflict, "a run with the id %q was started by somebody else just now", request.Run)
+	}
+	if err != nil {
+		return nil, false, e.unavailable(err, "the run was not started")
+	}
+	return summary, true, e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: request.Run}), "the run was not resumed")
+}
+
+// startItem is the item that begins a summary's generation.
+func (e *Engine) startItem(summary *Summary) Item {
+	return e.newItem(&history.Started{Generation: summary.Generation, Workflow: summary.Workflow, Input: summary.Input, Seed: e.seed(),
+		Parent: summary.Parent, Attributes: summary.Attributes}, summary.Generation, true)
+}
+
+// newItem makes a filing of an event.
+func (e *Engine) newItem(event history.Event, generation int, durable bool) Item {
+	history.File(event, e.NewID()[:filingLength])
+	return Item{Key: event.Key(generation), Event: event, Stamp: e.Clock.Now().UnixNano(), Durable: durable}
+}
+
+// filingLength of 60 random bits tells apart the few filings that one key ever has.
+const filingLength = 12
+
+// seed draws a run's seed.
+func (e *Engine) seed() uint64 { return binary.LittleEndian.Uint64([]byte(e.NewID())) }
+
+// fileCarried files what a resume carries, before the run is read (rule 1).
+func (e *Engine) fileCarried(ctx context.Context, message Resume) error {
+	var err error
+	if message.Creates != nil {
+		err = e.Runs.Create(ctx, message.Creates, *message.Carries)
+	} else {
+		_, err = e.Runs.File(ctx, message.Run, *message.Carries)
+	}
+	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoRun) {
+		return nil
+	}
+	return err
+}
+
+func validate(request StartRequest) error {
+	if err := validID("run id", request.Run); err != nil {
+		return err
+	}
+	if err := validName("workflow", request.Workflow); err != nil {
+		return err
+	}
+	return validPayload("input", request.Input)
+}
+
+func validID(what, id string) error {
+	switch {
+	case len(id) > LongestID:
+		return fail(TooLarge, "the %s has %d bytes, the limit is %d", what, len(id), LongestID)
+	case !utf8.ValidString(id):
+		return fail(Invalid, "the %s is not UTF-8 text", what)
+	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '#' || r == '/' }):
+		return fail(Invalid, "the %s %q has a character that is not allowed: no control characters, no # and no /", what, id)
+	}
+	return nil
+}
+
+func validName(what, name string) error {
+	switch {
+	case name == "":
+		return fail(Invalid, "the name of the %s is missing", what)
+	case len(name) > LongestName:
+		return fail(TooLarge, "the name of the %s has %d bytes, the limit is %d", what, len(name), LongestName)
+	}
+	return nil
+}
+
+func validPayload(what string, payload history.Payload) error {
+	if len(payload) > history.MaxPayload {
+		return fail(TooLarge, "the %s has %d bytes, the limit is %d: store it elsewhere and pass where it is", what, len(payload), history.MaxPayload)
+	}
+	if payload != nil && !json.Valid(payload) {
+		var value any
+		return fail(Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
+	}
+	return nil
+}
+
+func sameJSON(a, b history.Payload) bool {
+	if a.Equal(b) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && fmt.Sprint(x) == fmt.Sprint(y)
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Task executes one attempt of an activity: functions/task. nil: the message may be acknowledged, since the result is filed
+// and the run resumed, or the next attempt is sent (PROTOCOL.md rules 1 and 9).
+func (e *Engine) Task(ctx context.Context, t Task) error {
+	if t.Expire {
+		return e.expire(ctx, t)
+	}
+	state, err := e.loadTask(ctx, t)
+	if err != nil {
+		return err
+	}
+	if state != nil && state.Cancelled {
+		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled before it began"), Number: t.Attempt}, true)
+	}
+	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled)
+	a.checkStart(t)
+	if a.failure == nil {
+		if err := e.attempt(ctx, a, t, state); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.pending:
+		return e.await(ctx, t, a)
+	case a.failure == nil:
+		return e.resolve(ctx, t, a.resolved(t), tracked(t))
+	}
+	if wait, again := a.retry(); again {
+		return e.again(ctx, t, a, wait)
+	}
+	return e.resolve(ctx, t, a.resolved(t), tracked(t))
+}
+
+// tracked says whether an activity's state is kept in the table from its first attempt on: it heartbeats, or runs long.
+func tracked(t Task) bool {
+	o := t.Command.Options
+	return t.Attempt > 1 || o.Heartbeat > 0 || o.StartToClose < 0 || o.StartToClose > startToClose
+}
+
+func (e *Engine) loadTask(ctx context.Context, t Task) (*TaskState, error) {
+	if !tracked(t) {
+		return nil, nil
+	}
+	return e.Tasks.LoadTask(ctx, t.Key())
+}
+
+// checkStart fails an attempt that waited for a worker for too long.
+func (t *try) checkStart(task Task) {
+	limit := t.command.Options.ScheduleToStart
+	if limit > 0 && t.number == 1 && t.started.Sub(task.Sent) > limit {
+		t.failure = history.TimeoutFailure(history.ScheduleToStart, limit)
+		t.failure.NonRetryable = true
+	}
+}
+
+// attempt runs the author's function, with what a task has beyond a step: a state that others see, a token.
+func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState) error {
+	mine := &TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt, Started: a.started}
+	if state != nil {
+		mine.Details, mine.Failure = state.Details, state.Failure
+		a.details = state.Details
+	}
+	if tracked(t) {
+		if err := e.Tasks.SaveTask(ctx, mine); err != nil {
+			return err
+		}
+	}
+	a.token = func() string { return e.token(ctx, mine) }
+	ctx, leave := e.attempts.begin(ctx, t.Key())
+	defer leave()
+	a.perform(ctx, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
+	return nil
+}
+
+// beat records a heartbeat. Its error says that the run asked the activity to stop.
+func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payload) error {
+	there, err := e.Tasks.LoadTask(ctx, mine.TaskKey)
+	if err != nil {
+		return nil //nolint:nilerr // the attempt is alive, and its result counts: the next beat may get through
+	}
+	if there != nil && there.Cancelled {
+		e.attempts.cancel(mine.TaskKey)
+		return history.ErrCancelled
+	}
+	mine.Beat, mine.Details = e.Clock.Now(), details
+	if err := e.Tasks.SaveTask(ctx, mine); err != nil {
+		e.warn(ctx, "a heartbeat was not stored", "run", mine.Run, "activity", mine.Activity, "error", err)
+	}
+	return nil
+}
+
+func (t *try) resolved(task Task) *history.ActivityResolved {
+	return &history.ActivityResolved{Result: t.result, Failure: t.failure, Started: t.started, Number: t.number,
+		Worker: t.e.config.Worker, Attempts: task.Failed}
+}
+
+// resolve files the answer of an activity, then resumes its run.
+func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityResolved, tracked bool) error {
+	event.Seq = t.Command.Seq()
+	if _, err := e.Runs.File(ctx, t.Run, e.newItem(event, t.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
+		return err
+	}
+	if err := e.Queue.SendResumes(ctx, Resume{Run: t.Run}); err != nil { // "there already" is as good, and is followed by a resume all the same
+		return err
+	}
+	if !tracked {
+		return nil
+	}
+	return e.Tasks.DeleteTask(ctx, t.Key())
+}
+
+// again sends the next attempt; then this one may be acknowledged.
+func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration) error {
+	state, err := e.Tasks.LoadTask(ctx, t.Key())
+	if err != nil {
+		return err
+	}
+	if state != nil && state.Cancelled {
+		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled between two attempts"), Number: t.Attempt,
+			Started: a.started, Attempts: keep(t.Failed, a.failed())}, true)
+	}
+	next := &TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt + 1, Failure: a.failure.Error()}
+	if state != nil {
+		next.Details = state.Details
+	}
+	if err := e.Tasks.SaveTask(ctx, next); err != nil {
+		return err
+	}
+	e.watch.changed(t.Run)
+	t.Failed = keep(t.Failed, a.failed())
+	t.Attempt++
+	t.Sent, t.Delay = e.Clock.Now().Add(wait), wait
+	return e.Queue.SendTasks(ctx, t)
+}
+
+// cancelActivity asks an activity to stop: at once if it runs here, else when it heartbeats or is to be tried again.
+func (e *Engine) cancelActivity(ctx context.Context, key TaskKey) error {
+	state, err := e.Tasks.LoadTask(ctx, key)
+	if err != nil {
+		return err
+	}
+	if state == nil {
+		state = &TaskState{TaskKey: key}
+	}
+	state.Cancelled = true
+	if err := e.Tasks.SaveTask(ctx, state); err != nil {
+		return err
+	}
+	e.attempts.cancel(key)
+	return nil
+}

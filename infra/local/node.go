@@ -1,0 +1,156 @@
+// Package local is the whole system in one process: the engine over a store on disk and queues in memory. Log and inbox are
+// enough to bring everything back, so that is all that is on disk.
+package local
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/system"
+)
+
+// Store is what a node keeps its runs in.
+type Store interface {
+	engine.Runs
+	engine.Directory
+	engine.Due
+	engine.Tasks
+	// DeleteClosed deletes runs that ended before a time, a batch at a time, and says how many.
+	DeleteClosed(ctx context.Context, before time.Time, limit int) (int, error)
+	io.Closer
+}
+
+// Config of a node.
+type Config struct {
+	Definitions []engine.Definition
+	Store       Store
+	Logger      *slog.Logger
+	Version     string
+	Worker      string
+	TokenKey    []byte
+	// Visits and Activities are how many runs may be looked at, and how many activities executed, at one time. Zero: 10,000
+	// and 1,000.
+	Visits, Activities int
+	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000.
+	LiveRuns int
+	// Retention is how long ended runs are kept. Zero: 30 days. Negative: for ever.
+	Retention time.Duration
+	// StuckAfter is how long workflow code may keep its turn. Zero: 5 s. Negative: for ever.
+	StuckAfter time.Duration
+}
+
+// Node is a running engine.
+type Node struct {
+	*engine.Engine
+	config Config
+	queue  *queue
+	stop   context.CancelFunc
+	chores sync.WaitGroup
+	// Rebuilt says what was found unfinished at the start.
+	Rebuilt engine.Rebuilt
+}
+
+// Start brings back what was under way when the last process on this store ended, and goes on with it. It closes the store
+// if it fails.
+func Start(ctx context.Context, config Config) (*Node, error) {
+	config = config.withDefaults()
+	n := &Node{config: config, queue: newQueue(config.Visits, config.Activities)}
+	store := config.Store
+	var err error
+	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
+		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true},
+		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
+			TokenKey: config.TokenKey, LiveRuns: config.LiveRuns, StuckAfter: config.StuckAfter})
+	if err == nil {
+		n.Rebuilt, err = n.Rebuild(ctx)
+	}
+	if err != nil {
+		n.queue.close()
+		store.Close()
+		return nil, err
+	}
+	n.queue.open(handlers{resume: n.resume, task: n.Task, deadResume: n.DeadResume, deadTask: n.DeadTask, failed: n.failed})
+	background, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.chores.Go(func() { n.every(background, time.Minute, n.fireDue) })
+	if config.Retention > 0 {
+		n.chores.Go(func() { n.every(background, time.Hour, n.retain) })
+	}
+	return n, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Visits == 0 {
+		c.Visits = 10_000
+	}
+	if c.Activities == 0 {
+		c.Activities = 1000
+	}
+	if c.Retention == 0 {
+		c.Retention = 30 * 24 * time.Hour
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Close stops everything: what is under way is taken up again at the next start. It waits for activities to return, which
+// are asked to.
+func (n *Node) Close() error {
+	n.stop()
+	n.chores.Wait()
+	n.queue.close()
+	n.Engine.Close()
+	return n.config.Store.Close()
+}
+
+// Backlog is how many messages are ready and not yet handled, and how many wait for their time.
+func (n *Node) Backlog() (ready, delayed int) { return n.queue.backlog() }
+
+func (n *Node) resume(ctx context.Context, message engine.Resume) error {
+	return n.Activate(ctx, time.Time{}, []engine.Resume{message})[0]
+}
+
+func (n *Node) failed(what string, received int, err error) {
+	n.config.Logger.Warn("a message comes again", "message", what, "received", received, "error", err)
+}
+
+// every does a chore now, and then again and again.
+func (n *Node) every(ctx context.Context, interval time.Duration, chore func(context.Context)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		chore(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// fireDue is what functions/timer does in the deployed system.
+func (n *Node) fireDue(ctx context.Context) {
+	if _, err := n.FireDue(ctx); err != nil && ctx.Err() == nil {
+		n.config.Logger.Warn("long timers were not looked at", "error", err)
+	}
+}
+
+// retain deletes runs that ended long ago.
+func (n *Node) retain(ctx context.Context) {
+	const batch = 100
+	for ctx.Err() == nil {
+		deleted, err := n.config.Store.DeleteClosed(ctx, time.Now().Add(-n.config.Retention), batch)
+		if err != nil {
+			n.config.Logger.Warn("ended runs were not deleted", "error", err)
+		}
+		if err != nil || deleted < batch {
+			return
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package local
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// queue is both queues of one process, in memory: they die with it, and are rebuilt from the logs at its next start.
+//
+// A message is handled in a goroutine of its own; so many at a time as its limit allows. One whose handler fails comes again,
+// later and later; one that was received too often goes to the dead letter handler, unless it was the store that failed.
+type queue struct {
+	handlers handlers
+	resumes  lane[engine.Resume]
+	tasks    lane[engine.Task]
+
+	mu      sync.Mutex
+	waiting map[string]bool // runs with a plain resume that is ready and not yet received: another one would say the same
+	delayed delays
+	wake    *time.Timer
+	closed  bool
+	ctx     context.Context //nolint:containedctx // ends every handler when the queue is closed
+	cancel  context.CancelFunc
+	busy    sync.WaitGroup
+}
+
+type handlers struct {
+	resume     func(context.Context, engine.Resume) error
+	task       func(context.Context, engine.Task) error
+	deadResume func(context.Context, engine.Resume) error
+	deadTask   func(context.Context, engine.Task) error
+	failed     func(what string, received int, err error)
+}
+
+// lane is one of the two queues: what is ready, and how many are being handled.
+type lane[M any] struct {
+	ready   []received[M]
+	head    int
+	running int
+	most    int
+}
+
+// received is a message and how often it was received.
+type received[M any] struct {
+	message M
+	times   int
+}
+
+const (
+	mostReceives = 10
+	firstPause   = 50 * time.Millisecond
+	longestPause = 30 * time.Second
+)
+
+func newQueue(mostResumes, mostTasks int) *queue {
+	q := &queue{waiting: map[string]bool{}}
+	q.resumes.most, q.tasks.most = mostResumes, mostTasks
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	return q
+}
+
+// open begins to deliver.
+func (q *queue) open(h handlers) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.handlers = h
+	q.deliver()
+}
+
+// close ends all handlers and waits for them. What is queued is forgotten.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	if q.wake != nil {
+		q.wake.Stop()
+	}
+	q.mu.Unlock()
+	q.cancel()
+	q.busy.Wait()
+}
+
+// SendResumes implements engine.Queue.
+func (q *queue) SendResumes(_ context.Context, messages ...engine.Resume) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range messages {
+		delay := m.Delay
+		m.Delay = 0
+		q.addResume(received[engine.Resume]{message: m}, delay)
+	}
+	q.deliver()
+	return nil
+}
+
+// SendTasks implements engine.Queue.
+func (q *queue) SendTasks(_ context.Context, messages ...engine.Task) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range messages {
+		delay := m.Delay
+		m.Delay = 0
+		q.addTask(received[engine.Task]{message: m}, delay)
+	}
+	q.deliver()
+	return nil
+}
+
+func (q *queue) addResume(r received[engine.Resume], delay time.Duration) {
+	if delay > 0 {
+		q.delay(delay, func() { q.addResume(r, 0) })
+		return
+	}
+	if plain(r.message) {
+		if q.waiting[r.message.Run] {
+			return
+		}
+		q.waiting[r.message.Run] = true
+	}
+	q.resumes.push(r)
+}
+
+func plain(m engine.Resume) bool { return m.Carries == nil && !m.Unblock }
+
+func (q *queue) addTask(r received[engine.Task], delay time.Duration) {
+	if delay > 0 {
+		q.delay(delay, func() { q.addTask(r, 0) })
+		return
+	}
+	q.tasks.push(r)
+}
+
+// deliver starts handlers for what is ready, as far as the limits allow. The lock is held.
+func (q *queue) deliver() {
+	if q.handlers.resume == nil || q.closed {
+		return
+	}
+	for q.resumes.may() {
+		r := q.resumes.pop()
+		if plain(r.message) {
+			delete(q.waiting, r.message.Run)
+		}
+		q.busy.Go(func() { q.handleResume(r) })
+	}
+	for q.tasks.may() {
+		r := q.tasks.pop()
+		q.busy.Go(func() { q.handleTask(r) })
+	}
+}
+
+func (q *queue) handleResume(r received[engine.Resume]) {
+	r.times++
+	err := q.handlers.resume(q.ctx, r.message)
+	if err != nil && q.ctx.Err() == nil {
+		q.handlers.failed("resume", r.times, err)
+	}
+	if err != nil && r.times >= mostReceives && !errors.Is(err, engine.ErrUnavailable) {
+		err = q.handlers.deadResume(q.ctx, r.message)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.resumes.running--
+	if err != nil {
+		q.addResume(r, pause(r.times))
+	}
+	q.deliver()
+}
+
+func (q *queue) handleTask(r received[engine.Task]) {
+	r.times++
+	err := q.handlers.task(q.ctx, r.message)
+	if err != nil && q.ctx.Err() == nil {
+		q.handlers.failed("task", r.times, err)
+	}
+	if err != nil && r.times >= mostReceives && !errors.Is(err, engine.ErrUnavailable) {
+		err = q.handlers.deadTask(q.ctx, r.message)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tasks.running--
+	if err != nil {
+		q.addTask(r, pause(r.times))
+	}
+	q.deliver()
+}
+
+// pause before a message comes again: twice as long each time, give or take a half, so that those that failed together do
+// not come again together.
+func pause(times int) time.Duration {
+	p := min(firstPause<<min(times-1, 20), longestPause)
+	return p/2 + rand.N(p)
+}
+
+func (l *lane[M]) push(r received[M]) { l.ready = append(l.ready, r) }
+func (l *lane[M]) may() bool          { return l.head < len(l.ready) && l.running < l.most }
+
+func (l *lane[M]) pop() received[M] {
+	r := l.ready[l.head]
+	l.ready[l.head] = received[M]{}
+	l.head++
+	if l.head == len(l.ready) {
+		l.ready, l.head = l.ready[:0], 0
+		if cap(l.ready) > 4096 { // a burst is over: its room goes back
+			l.ready = nil
+		}
+	}
+	l.running++
+	return r
+}
+
+// delays is a heap of messages that are not ready yet, the earliest first.
+type delays []delayed
+
+type delayed struct {
+	at    time.Time
+	ready func()
+}
+
+func (d delays) Len() int           { return len(d) }
+func (d delays) Less(i, j int) bool { return d[i].at.Before(d[j].at) }
+func (d delays) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
+func (d *delays) Push(x any)        { *d = append(*d, x.(delayed)) }
+func (d *delays) Pop() any {
+	last := (*d)[len(*d)-1]
+	(*d)[len(*d)-1] = delayed{}
+	*d = (*d)[:len(*d)-1]
+	return last
+}
+
+// delay keeps a message until its time. The lock is held.
+func (q *queue) delay(d time.Duration, ready func()) {
+	at := time.Now().Add(d)
+	heap.Push(&q.delayed, delayed{at, ready})
+	if q.delayed[0].at.Equal(at) {
+		q.arm()
+	}
+}
+
+// arm sets the alarm for the earliest message. The lock is held.
+func (q *queue) arm() {
+	if len(q.delayed) == 0 || q.closed {
+		return
+	}
+	left := time.Until(q.delayed[0].at)
+	if q.wake == nil {
+		q.wake = time.AfterFunc(left, q.release)
+	} else {
+		q.wake.Reset(left)
+	}
+}
+
+// release makes ready what is due.
+func (q *queue) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for len(q.delayed) > 0 && !q.delayed[0].at.After(now) {
+		heap.Pop(&q.delayed).(delayed).ready()
+	}
+	q.arm()
+	q.deliver()
+}
+
+// backlog is how many messages are ready and not yet handled, and how many are delayed.
+func (q *queue) backlog() (ready, delayed int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.resumes.ready) - q.resumes.head + len(q.tasks.ready) - q.tasks.head, len(q.delayed)
+}

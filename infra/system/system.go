@@ -1,0 +1,22 @@
+// Package system gives the engine the machine's own clock and randomness.
+package system
+
+import (
+	"crypto/rand"
+	"strings"
+	"time"
+)
+
+// Clock is the machine's clock.
+type Clock struct{}
+
+// Now is the wall clock's time, in UTC.
+func (Clock) Now() time.Time { return time.Now().UTC() }
+
+// AfterFunc calls f in a goroutine of its own after a while.
+func (Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(d, f).Stop
+}
+
+// NewID gives 130 random bits as 26 characters of [a-z2-7].
+func NewID() string { return strings.ToLower(rand.Text()) }
