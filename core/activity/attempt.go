@@ -29,7 +29,11 @@ func InfoOf(ctx context.Context) Info {
 	if a == nil {
 		return Info{}
 	}
-	return Info{Run: a.Run, Generation: a.Generation, Activity: a.Activity, ID: a.ID, Attempt: a.Number, Scheduled: a.Scheduled,
+	id := a.ID
+	if id == "" {
+		id = fmt.Sprintf("activity-%d", a.Seq)
+	}
+	return Info{Run: a.Run, Generation: a.Generation, Activity: a.Activity, ID: id, Attempt: a.Number, Scheduled: a.Scheduled,
 		IdempotencyKey: fmt.Sprintf("%s/%d/%d", a.Run, a.Generation, a.Seq)}
 }
 

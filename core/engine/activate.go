@@ -168,7 +168,7 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 		}
 	}
 	v.done = nil
-	v.startSteps(ctx, p.steps...)
+	v.startSteps(p.steps...)
 	return false, nil
 }
 

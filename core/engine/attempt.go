@@ -60,78 +60,87 @@ func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, numb
 var errBeat = errors.New("no heartbeat in time")
 
 // perform runs the author's function. When its time is over the attempt has failed, whether the function has returned or
-// not; when the run asks it to stop, its context is cancelled, and its answer counts.
-func (t *try) perform(ctx context.Context, perform registry.Activity, beat func(history.Payload) error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var late <-chan struct{}
+// not; when the run asks it to stop, its context ends, and its answer counts.
+func (t *try) perform(invocation context.Context, of *underway, perform registry.Activity, beat func(history.Payload) error) {
+	a := &attempt.Attempt{Run: t.key.Run, Generation: t.key.Generation, Seq: t.key.Seq, ID: t.command.ID, Activity: t.command.Activity,
+		Number: t.number, Scheduled: t.scheduled, Worker: t.e.config.Worker, Details: t.details, Token: t.token}
+	ended := make(chan outcome, 1) // by whatever comes first
+	var deadline time.Time
 	if t.limit >= 0 {
-		var stop func() bool
-		late, stop = t.e.after(t.limit)
+		deadline = t.started.Add(t.limit)
+		stop := t.e.Clock.AfterFunc(t.limit, func() { end(ended, outcome{cause: history.ErrTimeout}) })
 		defer stop()
 	}
-	missed, beats, stop := t.watchBeats()
+	beats, stop := t.watchBeats(ended)
 	defer stop()
-	a := &attempt.Attempt{Run: t.key.Run, Generation: t.key.Generation, Seq: t.key.Seq, ID: t.command.Name(), Activity: t.command.Activity,
-		Number: t.number, Scheduled: t.scheduled, Worker: t.e.config.Worker, Details: t.details, Token: t.token}
+	ctx := attempt.NewContext(invocation, a, deadline)
+	defer ctx.End(context.Canceled, nil)
 	if beat != nil {
 		a.Heartbeat = func(details history.Payload) error {
 			if ctx.Err() != nil {
-				return context.Cause(ctx)
+				return ctx.Cause()
 			}
 			beats()
 			return beat(details)
 		}
 	}
-	returned := make(chan outcome, 1)
-	go call(attempt.With(ctx, a), perform, t.command.Input, returned)
-	select {
-	case out := <-returned:
+	of.enter(ctx)
+	t.e.workers.run(func() { call(ctx, perform, t.command.Input, ended) })
+	out := <-ended
+	switch out.cause {
+	case nil:
 		t.end(ctx, out)
-	case <-late:
-		cancel(history.ErrTimeout)
-		t.fail(history.TimeoutFailure(t.which, t.allowed()))
-	case <-missed:
-		cancel(errBeat)
-		t.fail(history.TimeoutFailure(history.Heartbeat, t.command.Options.Heartbeat))
+		return
+	case errBeat:
+		t.failure = history.TimeoutFailure(history.Heartbeat, t.command.Options.Heartbeat)
+	default:
+		t.failure = history.TimeoutFailure(t.which, t.allowed())
 	}
+	ctx.End(context.DeadlineExceeded, out.cause)
 }
 
-// outcome is what the author's function gave.
+// outcome is what the author's function gave, or why nobody waits for it any more.
 type outcome struct {
 	result  history.Payload
 	err     error
 	failure *history.Failure // of a panic
+	cause   error            // its time is over: history.ErrTimeout or errBeat
 }
 
-func call(ctx context.Context, perform registry.Activity, input history.Payload, returned chan<- outcome) {
+// end reports an outcome; the first one counts.
+func end(ended chan<- outcome, out outcome) {
+	select {
+	case ended <- out:
+	default:
+	}
+}
+
+func call(ctx *attempt.Context, perform registry.Activity, input history.Payload, ended chan<- outcome) {
 	out := outcome{failure: &history.Failure{FailureKind: history.Application, Type: "goexit", Message: "the activity called runtime.Goexit"}}
 	defer func() {
 		if p := recover(); p != nil {
 			out.failure = executor.PanicFailure(p, debug.Stack())
 		}
-		returned <- out
+		end(ended, out)
 	}()
 	result, err := perform(ctx, input)
 	out = outcome{result: result, err: err}
 }
 
-func (t *try) end(ctx context.Context, out outcome) {
+func (t *try) end(ctx *attempt.Context, out outcome) {
 	switch {
 	case out.failure != nil:
-		t.fail(out.failure)
+		t.failure = out.failure
 	case out.err == nil:
 		t.result = out.result
 	case errors.Is(out.err, activity.ErrPending):
 		t.pending = true
 	case ctx.Err() != nil && errors.Is(out.err, context.Canceled):
-		t.fail(history.CancelFailure("cancelled"))
+		t.failure = history.CancelFailure("cancelled")
 	default:
-		t.fail(history.FailureOf(out.err))
+		t.failure = history.FailureOf(out.err)
 	}
 }
-
-func (t *try) fail(failure *history.Failure) { t.failure = failure }
 
 // allowed is the timeout that was given, for the message.
 func (t *try) allowed() time.Duration {
@@ -141,21 +150,21 @@ func (t *try) allowed() time.Duration {
 	return t.limit
 }
 
-// watchBeats gives a channel that closes when an attempt that must heartbeat has not done so in time.
-func (t *try) watchBeats() (missed <-chan struct{}, beat func(), stop func()) {
+// watchBeats ends an attempt that must heartbeat and has not done so in time.
+func (t *try) watchBeats(ended chan<- outcome) (beat func(), stop func()) {
 	every := t.command.Options.Heartbeat
 	if every <= 0 {
-		return nil, func() {}, func() {}
+		return func() {}, func() {}
 	}
-	w := &beatWatch{clock: t.e.Clock, every: every, last: t.started, missed: make(chan struct{})}
+	w := &beatWatch{clock: t.e.Clock, every: every, last: t.started, ended: ended}
 	w.arm(every)
-	return w.missed, w.beat, w.stop
+	return w.beat, w.stop
 }
 
 type beatWatch struct {
 	clock   Clock
 	every   time.Duration
-	missed  chan struct{}
+	ended   chan<- outcome
 	mu      sync.Mutex
 	last    time.Time
 	stopped bool
@@ -175,7 +184,7 @@ func (w *beatWatch) look() {
 		return
 	}
 	w.stopped = true
-	close(w.missed)
+	end(w.ended, outcome{cause: errBeat})
 }
 
 func (w *beatWatch) beat() {
@@ -221,33 +230,73 @@ func (e *Engine) activity(name string) registry.Activity {
 
 // attempts are those under way in this process, so that a run's request to stop reaches them at once.
 type attempts struct {
-	mu      sync.Mutex
-	cancels map[TaskKey]context.CancelCauseFunc
+	mu    sync.Mutex
+	byKey map[TaskKey]*underway
 }
 
-func (a *attempts) begin(ctx context.Context, key TaskKey) (inner context.Context, leave func()) {
-	inner, cancel := context.WithCancelCause(ctx)
+// underway is one activity here, from its first attempt to its last.
+type underway struct {
+	asked chan struct{} // closed once it was asked to stop
+	mu    sync.Mutex
+	ctx   *attempt.Context // of the attempt now running
+}
+
+func (a *attempts) begin(key TaskKey) *underway {
+	u := &underway{asked: make(chan struct{})}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.cancels == nil {
-		a.cancels = map[TaskKey]context.CancelCauseFunc{}
+	if a.byKey == nil {
+		a.byKey = map[TaskKey]*underway{}
 	}
-	a.cancels[key] = cancel
-	return inner, func() {
-		a.mu.Lock()
-		delete(a.cancels, key)
-		a.mu.Unlock()
-		cancel(nil)
+	a.byKey[key] = u
+	return u
+}
+
+func (a *attempts) end(key TaskKey, u *underway) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byKey[key] == u {
+		delete(a.byKey, key)
 	}
 }
 
-// cancel asks an attempt to stop. It says whether it is under way here.
-func (a *attempts) cancel(key TaskKey) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	cancel := a.cancels[key]
-	if cancel != nil {
-		cancel(history.ErrCancelled)
+// enter says which attempt is running.
+func (u *underway) enter(ctx *attempt.Context) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ctx = ctx
+	if u.cancelled() {
+		ctx.End(context.Canceled, history.ErrCancelled)
 	}
-	return cancel != nil
+}
+
+func (u *underway) cancelled() bool {
+	select {
+	case <-u.asked:
+		return true
+	default:
+		return false
+	}
+}
+
+func (u *underway) cancel() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.cancelled() {
+		return
+	}
+	close(u.asked)
+	if u.ctx != nil {
+		u.ctx.End(context.Canceled, history.ErrCancelled)
+	}
+}
+
+// cancel asks an activity to stop, if it is under way here.
+func (a *attempts) cancel(key TaskKey) {
+	a.mu.Lock()
+	u := a.byKey[key]
+	a.mu.Unlock()
+	if u != nil {
+		u.cancel()
+	}
 }

@@ -27,7 +27,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 		return false, blockFor(err)
 	}
 	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: again,
-		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: slices.Clone(done.Commands)}
+		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: done.Commands}
 	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l.summary, &done, now)}
 	if done.Closes != nil {
 		v.closing(commit, done.Closes, l.exec.Unread(), slices.Sorted(maps.Keys(l.ledger.mail)))
@@ -39,7 +39,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	if err := v.sendFor(ctx, l.ledger.authors[v.author]); err != nil {
 		return false, err
 	}
-	v.startSteps(ctx, stepsOf(l, rec)...)
+	v.startSteps(stepsOf(l, rec)...)
 	return false, nil
 }
 

@@ -45,19 +45,26 @@ type Engine struct {
 	live     *cache
 	watch    *watch
 	attempts attempts
+	workers  *workers
+	watchdog watchdog
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.
 func New(ports Ports, config Config) (*Engine, error) {
-	definitions := make([]registry.Definition, len(config.Definitions))
-	for i, definition := range config.Definitions {
-		definitions[i] = definition
-	}
-	known, err := registry.New(definitions...)
+	known, err := register(config.Definitions)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{Ports: ports, config: config.withDefaults(), registry: known, live: newCache(config.withDefaults().LiveRuns), watch: newWatch()}, nil
+	config = config.withDefaults()
+	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns), watch: newWatch(), workers: newWorkers()}, nil
+}
+
+func register(definitions []Definition) (*registry.Registry, error) {
+	all := make([]registry.Definition, len(definitions))
+	for i, definition := range definitions {
+		all[i] = definition
+	}
+	return registry.New(all...)
 }
 
 func (c Config) withDefaults() Config {
@@ -77,7 +84,10 @@ func (c Config) withDefaults() Config {
 }
 
 // Close ends all live runs. Nothing may be under way.
-func (e *Engine) Close() { e.live.close() }
+func (e *Engine) Close() {
+	e.live.close()
+	e.workers.close()
+}
 
 // Workflows and Activities list what is registered.
 func (e *Engine) Workflows() []string { return e.registry.Workflows() }

@@ -95,8 +95,7 @@ func (e *Engine) newLive(ctx context.Context, view *View) (*live, error) {
 	summary := view.Summary
 	entry, ok := e.registry.FindWorkflow(summary.Workflow)
 	if !ok {
-		return nil, &blockedError{ReasonUnregistered, fmt.Sprintf("workflow %q is not registered here; registered: %s. "+
-			"Register it (program.Main), or start the program that has it: the run goes on by itself then", summary.Workflow, named(e.Workflows()))}
+		return nil, e.unregistered(summary.Workflow)
 	}
 	l := &live{ledger: newLedger(), summary: summary, position: Position{Generation: summary.Generation}, times: map[int64]time.Time{}}
 	l.exec = executor.New(executor.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
@@ -213,40 +212,6 @@ func (r *logReader) next() (*history.Record, error) {
 	return rec, nil
 }
 
-// guard runs code of the core in a goroutine of its own, and gives it up when a unit keeps its turn for too long: then the
-// goroutine is lost, not the process.
-func (e *Engine) guard(exec *executor.Run, run func() error) error {
-	if e.config.StuckAfter < 0 {
-		return run()
-	}
-	ended := make(chan error, 1)
-	go func() {
-		err := errors.New("the activation ended without a word: workflow code called runtime.Goexit")
-		defer func() {
-			if failed := exec.Failed(); failed != nil && err == nil {
-				err = failed
-			}
-			ended <- err
-		}()
-		err = run()
-	}()
-	turns := exec.Turns()
-	for {
-		late, stop := e.after(e.config.StuckAfter)
-		select {
-		case err := <-ended:
-			stop()
-			return err
-		case <-late:
-			if now := exec.Turns(); now != turns { // it gets on: a long replay
-				turns = now
-				continue
-			}
-			return exec.Stuck()
-		}
-	}
-}
-
 // blockFor sorts the errors of an activation into reasons for a block.
 func blockFor(err error) error {
 	var nondeterminism *machine.Nondeterminism
@@ -264,6 +229,12 @@ func blockFor(err error) error {
 		reason = ReasonUnreadable
 	}
 	return &blockedError{reason, err.Error()}
+}
+
+// unregistered blocks a run whose workflow is not here.
+func (e *Engine) unregistered(workflow string) error {
+	return &blockedError{ReasonUnregistered, fmt.Sprintf("workflow %q is not registered here; registered: %s. "+
+		"Register it (program.Main), or start the program that has it: the run goes on by itself then", workflow, named(e.Workflows()))}
 }
 
 func named(names []string) string {

@@ -13,13 +13,23 @@ import (
 // stepReserve is the least time that must be left before the invocation's deadline for a step to begin.
 const stepReserve = 10 * time.Second
 
-// steps are those that a visit runs: side by side, in goroutines of their own.
+// steps are those that a visit runs. A lone one runs in the visit's own goroutine; several run side by side.
 type steps struct {
+	begun   []*step         // not yet running
+	running map[int64]*step // begun ones included
 	mu      sync.Mutex
-	running map[int64]context.CancelCauseFunc
 	ended   []stepEnd
 	woken   chan struct{}
 	left    []int64 // not begun, or not to be retried in time: to be handed over
+}
+
+// step is one of them.
+type step struct {
+	key       TaskKey
+	command   *history.ScheduleActivity
+	perform   registry.Activity
+	scheduled time.Time
+	*underway
 }
 
 // stepEnd is a step's result, or nil where it is left to another invocation.
@@ -34,14 +44,14 @@ func (s *steps) has(seq int64) bool { return s.running[seq] != nil || slices.Con
 
 // cancel gives up what is still running: its results are not wanted.
 func (s *steps) cancel() {
-	for _, cancel := range s.running { // order-insensitive: all are cancelled
-		cancel(history.ErrCancelled)
+	for _, step := range s.running { // order-insensitive: all are cancelled
+		step.cancel()
 	}
-	s.running = nil
+	s.running, s.begun = nil, nil
 }
 
 // startSteps begins steps that belong to this author, if there is time for them.
-func (v *visit) startSteps(ctx context.Context, seqs ...int64) {
+func (v *visit) startSteps(seqs ...int64) {
 	for _, seq := range seqs {
 		if !v.deadline.IsZero() && v.deadline.Sub(v.e.Clock.Now()) < stepReserve {
 			v.steps.left = append(v.steps.left, seq)
@@ -50,7 +60,7 @@ func (v *visit) startSteps(ctx context.Context, seqs ...int64) {
 		command, pending := v.slot.live.exec.Pending(seq)
 		if pending {
 			step := command.(*history.ScheduleActivity)
-			v.startStep(ctx, step, v.e.stepFunction(step, v.slot.live.exec.Step(seq)))
+			v.startStep(step, v.e.stepFunction(step, v.slot.live.exec.Step(seq)))
 		}
 	}
 }
@@ -63,37 +73,25 @@ func (e *Engine) stepFunction(command *history.ScheduleActivity, own func(contex
 	return func(ctx context.Context, _ history.Payload) (history.Payload, error) { return own(ctx) }
 }
 
-func (v *visit) startStep(ctx context.Context, command *history.ScheduleActivity, perform registry.Activity) {
+func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Activity) {
 	s := &v.steps
 	if s.running == nil {
-		s.running, s.woken = map[int64]context.CancelCauseFunc{}, make(chan struct{}, 1)
+		s.running = map[int64]*step{}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	s.running[command.Seq()] = cancel
 	key := TaskKey{v.run, v.slot.live.position.Generation, command.Seq()}
-	scheduled := v.e.Clock.Now()
-	go func() {
-		defer cancel(nil)
-		result := v.runStep(ctx, key, command, perform, scheduled)
-		s.mu.Lock()
-		s.ended = append(s.ended, stepEnd{command.Seq(), result})
-		s.mu.Unlock()
-		select {
-		case s.woken <- struct{}{}:
-		default:
-		}
-	}()
+	begun := &step{key: key, command: command, perform: perform, scheduled: v.e.Clock.Now(), underway: v.e.attempts.begin(key)}
+	s.running[command.Seq()] = begun
+	s.begun = append(s.begun, begun)
 }
 
 // runStep makes attempts until one succeeds, or none is to follow, or there is no time for another: then it gives nil.
-func (v *visit) runStep(ctx context.Context, key TaskKey, command *history.ScheduleActivity, perform registry.Activity, scheduled time.Time) *history.ActivityResolved {
-	ctx, leave := v.e.attempts.begin(ctx, key)
-	defer leave()
-	result := &history.ActivityResolved{Seq: command.Seq()}
+func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved {
+	defer v.e.attempts.end(s.key, s.underway)
+	result := &history.ActivityResolved{Seq: s.key.Seq}
 	for number := 1; ; number++ {
-		a := v.e.newAttempt(key, command, number, scheduled)
+		a := v.e.newAttempt(s.key, s.command, number, s.scheduled)
 		if a.failure == nil {
-			a.perform(ctx, perform, nil)
+			a.perform(ctx, s.underway, s.perform, nil)
 		}
 		result.Started, result.Number, result.Worker = a.started, number, v.e.config.Worker
 		if a.failure == nil {
@@ -112,17 +110,33 @@ func (v *visit) runStep(ctx context.Context, key TaskKey, command *history.Sched
 		late, stop := v.e.after(wait)
 		select {
 		case <-late:
+		case <-s.asked:
+			stop()
+			result.Failure = history.CancelFailure("cancelled between two attempts")
+			return result
 		case <-ctx.Done():
 			stop()
-			result.Failure = history.CancelFailure(context.Cause(ctx).Error())
-			return result
+			return nil
 		}
 	}
 }
 
-// awaitSteps waits until a step has ended, and takes all that have.
+// awaitSteps runs what was begun, waits until a step has ended, and takes all that have.
 func (v *visit) awaitSteps(ctx context.Context) error {
 	s := &v.steps
+	if len(s.running) == 1 && len(s.begun) == 1 {
+		lone := s.begun[0]
+		s.begun = s.begun[:0]
+		v.endStep(stepEnd{lone.key.Seq, v.runStep(ctx, lone)})
+		return ctx.Err()
+	}
+	if s.woken == nil {
+		s.woken = make(chan struct{}, 1)
+	}
+	for _, begun := range s.begun {
+		go v.runBeside(ctx, begun)
+	}
+	s.begun = s.begun[:0]
 	select {
 	case <-s.woken:
 	case <-ctx.Done():
@@ -133,14 +147,31 @@ func (v *visit) awaitSteps(ctx context.Context) error {
 	s.ended = nil
 	s.mu.Unlock()
 	for _, end := range ended {
-		delete(s.running, end.seq)
-		if end.result == nil {
-			s.left = append(s.left, end.seq)
-		} else {
-			v.done = append(v.done, end.result)
-		}
+		v.endStep(end)
 	}
 	return nil
+}
+
+// runBeside runs one of several steps.
+func (v *visit) runBeside(ctx context.Context, begun *step) {
+	s := &v.steps
+	end := stepEnd{begun.key.Seq, v.runStep(ctx, begun)}
+	s.mu.Lock()
+	s.ended = append(s.ended, end)
+	s.mu.Unlock()
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (v *visit) endStep(end stepEnd) {
+	delete(v.steps.running, end.seq)
+	if end.result == nil {
+		v.steps.left = append(v.steps.left, end.seq)
+	} else {
+		v.done = append(v.done, end.result)
+	}
 }
 
 func keep(attempts []history.Attempt, next history.Attempt) []history.Attempt {

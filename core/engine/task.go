@@ -75,9 +75,9 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState) 
 		}
 	}
 	a.token = func() string { return e.token(ctx, mine) }
-	ctx, leave := e.attempts.begin(ctx, t.Key())
-	defer leave()
-	a.perform(ctx, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
+	under := e.attempts.begin(t.Key())
+	defer e.attempts.end(t.Key(), under)
+	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
 	return nil
 }
 

@@ -28,9 +28,6 @@ type Attempt struct {
 
 type key struct{}
 
-// With puts the attempt into a context.
-func With(ctx context.Context, a *Attempt) context.Context { return context.WithValue(ctx, key{}, a) }
-
 // From takes it out; nil where the context is not an activity's.
 func From(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(key{}).(*Attempt)

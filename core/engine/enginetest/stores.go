@@ -1,0 +1,58 @@
+// Package enginetest is the suite that every adapter of the engine's storing ports passes: what core/engine/ports.go says,
+// sentence by sentence. An adapter's own test opens the store, declares where it differs, and calls [TestStores].
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// Stores are the ports under test.
+type Stores struct {
+	Runs      engine.Runs
+	Directory engine.Directory
+	Due       engine.Due
+	Tasks     engine.Tasks
+	// Reopen closes the store in good order and opens it again. Nil: it is volatile.
+	Reopen func(t *testing.T) Stores
+}
+
+// Capabilities are what adapters may differ in.
+type Capabilities struct {
+	// Forgets: items that are not durable do not outlive the store (engine.Ports.Together).
+	Forgets bool
+	// Refuses: filing to a run that is not there, and putting a record of it, is ErrNoRun. A store that would have to read
+	// first to know leaves that to its caller.
+	Refuses bool
+}
+
+// TestStores runs the suite. Open gives an empty store, and closes it when its test ends.
+func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capabilities) {
+	for _, group := range []struct {
+		name  string
+		cases []namedCase
+	}{
+		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"race", raceCases},
+		{"list", listCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.cases {
+				t.Run(c.name, func(t *testing.T) {
+					c.test(t, &subject{Stores: open(t), can: capabilities})
+				})
+			}
+		})
+	}
+}
+
+type namedCase struct {
+	name string
+	test func(t *testing.T, s *subject)
+}
+
+// subject is a store under test, with verbs that fail the test.
+type subject struct {
+	Stores
+	can Capabilities
+}

@@ -1,0 +1,180 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// epoch is when everything here begins. It has nanoseconds, so that a store that drops them is found out.
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+
+func newSummary(run string) *engine.Summary {
+	return &engine.Summary{Run: run, Workflow: "order", Generation: 1, Status: history.Running, Started: epoch, Input: history.Payload(`{"id":7}`)}
+}
+
+func startItem(generation int) engine.Item {
+	event := &history.Started{Generation: generation, Workflow: "order", Input: history.Payload(`{"id":7}`), Seed: 1<<63 + 7}
+	history.File(event, "f-start")
+	return engine.Item{Key: event.Key(generation), Event: event, Stamp: 1, Durable: true}
+}
+
+func mail(id string) engine.Item {
+	event := history.NewSignal(id, "approve", history.Payload(`"yes"`))
+	history.File(event, "f-"+id)
+	return engine.Item{Key: event.Key(1), Event: event, Stamp: epoch.UnixNano(), Durable: true}
+}
+
+func fired(generation int, seq int64) engine.Item {
+	event := &history.TimerFired{Seq: seq}
+	history.File(event, "f-fired")
+	return engine.Item{Key: event.Key(generation), Event: event, Stamp: 3}
+}
+
+func record(number int) *history.Record { return recordOf(number, history.Payload(`{"step":true}`)) }
+
+func recordOf(number int, input history.Payload) *history.Record {
+	schedule := &history.ScheduleActivity{Activity: "charge", Input: input, Inline: true}
+	schedule.Number(int64(number))
+	schedule.Emitter("p0.p1")
+	rec := &history.Record{Number: number, Time: epoch.Add(time.Duration(number)), Author: "author-1", Until: epoch.Add(time.Minute),
+		Again: []history.Item{{Key: "mail#a", Filing: "f-a"}}, Resumes: []int64{4}, Commands: []history.Command{schedule}}
+	if number > 1 {
+		rec.Events = []history.Event{&history.ActivityResolved{Seq: int64(number - 1), Result: history.Payload(`[1]`), Number: 1}}
+	}
+	return rec
+}
+
+func (s *subject) create(t *testing.T, run string) *engine.Summary {
+	t.Helper()
+	summary := newSummary(run)
+	require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
+	return summary
+}
+
+func (s *subject) put(t *testing.T, run string, generation int, numbers ...int) {
+	t.Helper()
+	for _, n := range numbers {
+		require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: run, Generation: generation, Record: record(n)}))
+	}
+}
+
+func (s *subject) file(t *testing.T, run string, item engine.Item) {
+	t.Helper()
+	there, err := s.Runs.File(t.Context(), run, item)
+	require.NoError(t, err)
+	require.False(t, there, "an item of key %s was there", item.Key)
+}
+
+func (s *subject) look(t *testing.T, run string, known engine.Position) *engine.View {
+	t.Helper()
+	view, err := s.Runs.Look(t.Context(), run, known)
+	require.NoError(t, err)
+	return view
+}
+
+// log reads all records of a generation after a number, page by page.
+func (s *subject) log(t *testing.T, run string, generation, after int) (records []*history.Record) {
+	t.Helper()
+	for {
+		page, err := s.Runs.Records(t.Context(), run, generation, after)
+		require.NoError(t, err)
+		if len(page) == 0 {
+			return records
+		}
+		records = append(records, page...)
+		after = page[len(page)-1].Number
+	}
+}
+
+func (s *subject) reopen(t *testing.T) {
+	t.Helper()
+	if s.Reopen == nil {
+		t.Skip("the store is volatile: Stores.Reopen is nil")
+	}
+	s.Stores = s.Reopen(t)
+}
+
+// end closes a run at a record.
+func (s *subject) end(t *testing.T, summary *engine.Summary, number int) *engine.Summary {
+	t.Helper()
+	ended := *summary
+	ended.Status, ended.Closed, ended.Result = history.Completed, summary.Started.Add(time.Hour), history.Payload(`"done"`)
+	require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: summary.Run, Generation: summary.Generation, Record: record(number), Summary: &ended}))
+	return &ended
+}
+
+// next has a run go on in the next generation, after a record if number is not 0.
+func next(summary *engine.Summary, number int) *engine.Commit {
+	after := *summary
+	after.Generation, after.Status, after.Closed = summary.Generation+1, history.Running, time.Time{}
+	start := startItem(after.Generation)
+	commit := &engine.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &after, Next: &start}
+	if number > 0 {
+		commit.Record = record(number)
+	}
+	return commit
+}
+
+func keys(items []engine.Item) []string {
+	all := []string{}
+	for _, item := range items {
+		all = append(all, item.Key)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func numbers(records []*history.Record) []int {
+	all := []int{}
+	for _, rec := range records {
+		all = append(all, rec.Number)
+	}
+	return all
+}
+
+// upTo lists 1 to n.
+func upTo(n int) []int {
+	all := []int{}
+	for i := range n {
+		all = append(all, i+1)
+	}
+	return all
+}
+
+func sameRecord(t *testing.T, want, got *history.Record) {
+	t.Helper()
+	require.Equal(t, string(history.AppendRecord(nil, want)), string(history.AppendRecord(nil, got)))
+}
+
+func sameItem(t *testing.T, want, got engine.Item) {
+	t.Helper()
+	require.Equal(t, string(history.EncodeEvent(want.Event)), string(history.EncodeEvent(got.Event)))
+	want.Event, got.Event = nil, nil
+	require.Equal(t, want, got)
+}
+
+// sameSummary compares what a summary says: its stored form.
+func sameSummary(t *testing.T, want, got *engine.Summary) {
+	t.Helper()
+	require.JSONEq(t, jsonOf(t, want), jsonOf(t, got))
+}
+
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// big is a payload of so many bytes.
+func big(size int) history.Payload {
+	return history.Payload(`"` + strings.Repeat("x", size-2) + `"`)
+}

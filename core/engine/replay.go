@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+)
+
+// Replayed says what came of running a workflow's code against the log of one of its runs.
+type Replayed struct {
+	Run        string `json:"run"`
+	Generation int    `json:"generation"`
+	Workflow   string `json:"workflow"`
+	// Records is how many the log has, Closed what it ends with; "" while the run goes on.
+	Records int            `json:"records"`
+	Closed  history.Status `json:"closed,omitempty"`
+	// Blocked says why a run with this log would be blocked under this code. Nil: the code agrees with its log, what it
+	// returned in the end included.
+	Blocked *Block `json:"blocked,omitempty"`
+}
+
+// Replay runs the code of an exported log against it. Nothing is executed: activities need no implementation. It is how a
+// change is found safe, or not, before it meets the runs that are under way; so a workflow that is not among the definitions
+// blocks, too. The clock only bounds how long workflow code may keep its turn.
+func Replay(clock Clock, definitions []Definition, export *history.Export) (*Replayed, error) {
+	e := &Engine{Ports: Ports{Clock: clock}, config: Config{}.withDefaults()}
+	var err error
+	if e.registry, err = register(definitions); err != nil {
+		return nil, err
+	}
+	done := &Replayed{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow, Records: len(export.Records)}
+	if len(export.Records) == 0 {
+		return nil, fail(Invalid, "the exported history of run %q has no records", export.Run)
+	}
+	if closes := export.Records[len(export.Records)-1].Closes(); closes != nil {
+		done.Closed = closes.Status()
+	}
+	err = e.replay(export)
+	if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
+		done.Blocked = &Block{Since: clock.Now(), Reason: blocked.reason, Message: blocked.message}
+		err = nil
+	}
+	return done, err
+}
+
+func (e *Engine) replay(export *history.Export) error {
+	entry, ok := e.registry.FindWorkflow(export.Workflow)
+	if !ok {
+		return e.unregistered(export.Workflow)
+	}
+	exec := executor.New(executor.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
+	defer exec.Close()
+	records := export.Records
+	err := e.guard(exec, func() error {
+		return exec.Replay(func() (rec *history.Record, err error) {
+			if len(records) > 0 {
+				rec, records = records[0], records[1:]
+			}
+			return rec, nil
+		})
+	})
+	if err != nil {
+		return blockFor(err)
+	}
+	return nil
+}
