@@ -1,6 +1,8 @@
 package history
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -48,8 +50,8 @@ func (p RetryPolicy) Wait(n int, failure *Failure) (wait time.Duration, again bo
 	if failure.NonRetryable || failure.FailureKind == Cancel || p.MaxAttempts > 0 && n >= p.MaxAttempts {
 		return 0, false
 	}
-	for _, kind := range p.NonRetryable {
-		if kind == failure.Type {
+	for cause := failure; cause != nil; cause = cause.Cause { // the author's own type may lie under wrapping errors
+		if slices.Contains(p.NonRetryable, cause.Type) {
 			return 0, false
 		}
 	}
@@ -60,11 +62,11 @@ func (p RetryPolicy) Wait(n int, failure *Failure) (wait time.Duration, again bo
 	if initial <= 0 {
 		initial = time.Second
 	}
-	if coefficient < 1 {
+	if !(coefficient >= 1) { // not a number is neither
 		coefficient = 2
 	}
 	if maximum <= 0 {
-		maximum = 100 * initial
+		maximum = 100 * min(initial, math.MaxInt64/100)
 	}
 	next := float64(initial)
 	for range n - 1 {
@@ -98,8 +100,11 @@ func (c *ScheduleActivity) Fields() []Field {
 
 // String shows a policy in an error.
 func (p RetryPolicy) String() string {
+	if p.IsZero() {
+		return ""
+	}
 	w := &writer{}
-	p.writeIf(w, "retry")
+	p.write(w)
 	return string(w.out)
 }
 
@@ -114,11 +119,11 @@ func (c *ScheduleActivity) write(w *writer) {
 	w.durationIf("scheduleToClose", c.Options.ScheduleToClose)
 	w.durationIf("heartbeat", c.Options.Heartbeat)
 	w.textIf("cancellation", string(c.Options.Cancellation))
-	c.Options.Retry.writeIf(w, "retry")
+	c.Options.Retry.writeIf(w)
 }
 
-func (c *ScheduleActivity) read(key string, r *reader) {
-	switch key {
+func (c *ScheduleActivity) read(key []byte, r *reader) {
+	switch string(key) {
 	case "seq":
 		c.seq = r.int()
 	case "activity":
@@ -151,17 +156,21 @@ func (p RetryPolicy) IsZero() bool {
 	return p.Initial == 0 && p.Maximum == 0 && p.Coefficient == 0 && p.MaxAttempts == 0 && len(p.NonRetryable) == 0
 }
 
-func (p RetryPolicy) writeIf(w *writer, name string) {
-	if p.IsZero() {
-		return
+func (p RetryPolicy) writeIf(w *writer) {
+	if !p.IsZero() {
+		w.name("retry")
+		p.write(w)
 	}
-	w.name(name)
+}
+
+func (p RetryPolicy) write(w *writer) {
 	w.begin()
 	w.durationIf("initial", p.Initial)
 	w.durationIf("maximum", p.Maximum)
-	if p.Coefficient != 0 {
+	if p.Coefficient != 0 && !math.IsNaN(p.Coefficient) {
 		w.name("coefficient")
-		w.out = strconv.AppendFloat(w.out, p.Coefficient, 'g', -1, 64)
+		finite := max(-math.MaxFloat64, min(p.Coefficient, math.MaxFloat64)) // JSON has no infinity
+		w.out = strconv.AppendFloat(w.out, finite, 'g', -1, 64)
 		w.comma = true
 	}
 	w.intIf("maxAttempts", int64(p.MaxAttempts))
@@ -210,8 +219,8 @@ func (c *CancelActivity) write(w *writer) {
 	w.flagIf("abandoned", c.Abandoned)
 }
 
-func (c *CancelActivity) read(key string, r *reader) {
-	switch key {
+func (c *CancelActivity) read(key []byte, r *reader) {
+	switch string(key) {
 	case "seq":
 		c.seq = r.int()
 	case "abandoned":
@@ -253,7 +262,7 @@ func (e *ActivityResolved) Resolves() int64  { return e.Seq }
 func (e *ActivityResolved) write(w *writer) {
 	w.int("seq", e.Seq)
 	w.payloadIf("result", e.Result)
-	w.failureIf("failure", e.Failure)
+	w.failureIf(e.Failure)
 	w.timeIf("started", e.Started)
 	if e.Number > 1 {
 		w.int("attempt", int64(e.Number))
@@ -275,14 +284,14 @@ func writeAttempts(w *writer, attempts []Attempt) {
 		w.timeIf("started", a.Started)
 		w.timeIf("ended", a.Ended)
 		w.textIf("worker", a.Worker)
-		w.failureIf("failure", a.Failure)
+		w.failureIf(a.Failure)
 		w.end()
 	}
 	w.endList()
 }
 
-func (e *ActivityResolved) read(key string, r *reader) {
-	switch key {
+func (e *ActivityResolved) read(key []byte, r *reader) {
+	switch string(key) {
 	case "seq":
 		e.Seq = r.int()
 	case "result":

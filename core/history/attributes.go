@@ -12,18 +12,18 @@ type Attributes map[string]Payload
 // Sorted lists the names in order.
 func (a Attributes) Sorted() []string { return slices.Sorted(maps.Keys(a)) }
 
-func (a Attributes) writeIf(w *writer, name string) {
+func (a Attributes) writeIf(w *writer) {
 	if len(a) == 0 {
 		return
 	}
-	w.name(name)
+	w.name("attributes")
 	w.begin()
 	for _, key := range a.Sorted() {
 		w.separate()
 		w.element(key)
 		w.out = append(w.out, ':')
 		value := a[key]
-		if value == nil {
+		if len(value) == 0 {
 			value = Payload("null")
 		}
 		w.out = append(w.out, value...)
@@ -55,9 +55,9 @@ func (c *UpsertAttributes) Fields() (fields []Field) {
 	return
 }
 
-func (c *UpsertAttributes) write(w *writer) { c.Attributes.writeIf(w, "attributes") }
-func (c *UpsertAttributes) read(key string, r *reader) {
-	if key == "attributes" {
+func (c *UpsertAttributes) write(w *writer) { c.Attributes.writeIf(w) }
+func (c *UpsertAttributes) read(key []byte, r *reader) {
+	if string(key) == "attributes" {
 		c.Attributes = readAttributes(r)
 	} else {
 		r.skip()

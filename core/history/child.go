@@ -31,11 +31,11 @@ func (c *StartChild) write(w *writer) {
 	w.textIf("run", c.Run)
 	w.payloadIf("input", c.Input)
 	w.textIf("onClose", string(c.OnClose))
-	c.Attributes.writeIf(w, "attributes")
+	c.Attributes.writeIf(w)
 }
 
-func (c *StartChild) read(key string, r *reader) {
-	switch key {
+func (c *StartChild) read(key []byte, r *reader) {
+	switch string(key) {
 	case "seq":
 		c.seq = r.int()
 	case "workflow":
@@ -59,7 +59,7 @@ type CancelChild struct{ numbered }
 func (*CancelChild) Kind() string               { return "cancel-child" }
 func (*CancelChild) Fields() []Field            { return nil }
 func (c *CancelChild) write(w *writer)          { w.int("seq", c.seq) }
-func (c *CancelChild) read(k string, r *reader) { readOnlySeq(k, r, &c.seq) }
+func (c *CancelChild) read(k []byte, r *reader) { readOnlySeq(k, r, &c.seq) }
 
 // ChildResolved is the end of a child.
 type ChildResolved struct {
@@ -75,11 +75,11 @@ func (e *ChildResolved) Resolves() int64  { return e.Seq }
 func (e *ChildResolved) write(w *writer) {
 	w.int("seq", e.Seq)
 	w.payloadIf("result", e.Result)
-	w.failureIf("failure", e.Failure)
+	w.failureIf(e.Failure)
 }
 
-func (e *ChildResolved) read(key string, r *reader) {
-	switch key {
+func (e *ChildResolved) read(key []byte, r *reader) {
+	switch string(key) {
 	case "seq":
 		e.Seq = r.int()
 	case "result":

@@ -127,8 +127,16 @@ func DecodeCommand(data []byte) (Command, error) {
 	return command, nil
 }
 
+// room is a record with place for one event and one command, which is what most records have: one allocation for three.
+type room struct {
+	record   Record
+	events   [1]Event
+	commands [1]Command
+}
+
 func readRecord(r *reader) (*Record, error) {
-	rec := &Record{}
+	place := &room{}
+	rec := &place.record
 	for key, more := r.first(); more; key, more = r.next() {
 		switch string(key) {
 		case "v":
@@ -152,10 +160,12 @@ func readRecord(r *reader) (*Record, error) {
 				rec.Resumes = append(rec.Resumes, r.int())
 			}
 		case "events":
+			rec.Events = place.events[:0]
 			for more := r.enter(); more; more = r.element() {
 				rec.Events = append(rec.Events, readEvent(r))
 			}
 		case "commands":
+			rec.Commands = place.commands[:0]
 			for more := r.enter(); more; more = r.element() {
 				rec.Commands = append(rec.Commands, readCommand(r))
 			}
@@ -192,7 +202,7 @@ func readEvent(r *reader) Event {
 		case "filing":
 			event.setFiling(r.text())
 		default:
-			event.read(r.names.get(key), r)
+			event.read(key, r)
 		}
 	}
 	return event
@@ -210,7 +220,7 @@ func readCommand(r *reader) Command {
 		case "unit":
 			command.Emitter(r.name())
 		default:
-			command.read(r.names.get(key), r)
+			command.read(key, r)
 		}
 	}
 	return command

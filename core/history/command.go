@@ -15,7 +15,7 @@ type Command interface {
 	Fields() []Field
 
 	write(w *writer)
-	read(key string, r *reader)
+	read(key []byte, r *reader)
 }
 
 // Sequenced is implemented by the commands that have a sequence number of their own.

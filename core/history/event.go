@@ -17,7 +17,7 @@ type Event interface {
 
 	setFiling(id string)
 	write(w *writer)
-	read(key string, r *reader)
+	read(key []byte, r *reader)
 }
 
 // filed is the part that all events share.

@@ -93,13 +93,17 @@ func FailureOf(err error) *Failure {
 		return same
 	}
 	failure := &Failure{FailureKind: Application, Type: fmt.Sprintf("%T", err), Message: err.Error()}
-	if inner := (*Failure)(nil); errors.As(err, &inner) {
+	inner := (*Failure)(nil)
+	if errors.As(err, &inner) {
 		failure.Cause = inner
 		failure.NonRetryable = inner.NonRetryable
 		failure.RetryAfter = inner.RetryAfter
-		if errors.Is(err, ErrCancelled) {
-			failure.FailureKind = Cancel
-		}
+	}
+	switch { // what errors.Is says of the error, it must say of the failure that comes back from the log
+	case errors.Is(err, ErrCancelled):
+		failure.FailureKind = Cancel
+	case errors.Is(err, ErrTimeout) && inner == nil:
+		failure.FailureKind = Timeout
 	}
 	return failure
 }
@@ -133,7 +137,14 @@ func (f *Failure) write(w *writer) {
 	w.end()
 }
 
+// mostCauses bounds the chain of a failure that is read: a hostile text could exhaust the stack.
+const mostCauses = 1000
+
 func readFailure(r *reader) *Failure {
+	if r.causes++; r.causes > mostCauses {
+		r.fail("a failure with more than %d causes", mostCauses)
+	}
+	defer func() { r.causes-- }()
 	f := &Failure{}
 	for key, more := r.first(); more; key, more = r.next() {
 		switch string(key) {

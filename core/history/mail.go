@@ -9,8 +9,8 @@ type letter struct {
 func (l *letter) Key(int) string { return mailKey(l.ID) }
 func (l *letter) MailID() string { return l.ID }
 
-func (l *letter) readID(key string, r *reader) {
-	if key == "id" {
+func (l *letter) readID(key []byte, r *reader) {
+	if string(key) == "id" {
 		l.ID = r.text()
 	} else {
 		r.skip()
@@ -31,8 +31,8 @@ func (e *SignalReceived) write(w *writer) {
 	w.payloadIf("input", e.Input)
 }
 
-func (e *SignalReceived) read(key string, r *reader) {
-	switch key {
+func (e *SignalReceived) read(key []byte, r *reader) {
+	switch string(key) {
 	case "name":
 		e.Name = r.name()
 	case "input":
@@ -64,8 +64,8 @@ func (e *UpdateReceived) write(w *writer) {
 	w.flagIf("accepted", e.Accepted)
 }
 
-func (e *UpdateReceived) read(key string, r *reader) {
-	switch key {
+func (e *UpdateReceived) read(key []byte, r *reader) {
+	switch string(key) {
 	case "name":
 		e.Name = r.name()
 	case "input":
@@ -109,11 +109,11 @@ func (c *RespondUpdate) write(w *writer) {
 	w.text("id", c.ID)
 	w.text("phase", string(c.Phase))
 	w.payloadIf("result", c.Result)
-	w.failureIf("failure", c.Failure)
+	w.failureIf(c.Failure)
 }
 
-func (c *RespondUpdate) read(key string, r *reader) {
-	switch key {
+func (c *RespondUpdate) read(key []byte, r *reader) {
+	switch string(key) {
 	case "id":
 		c.ID = r.text()
 	case "phase":
@@ -139,8 +139,8 @@ func (e *CancelRequested) write(w *writer) {
 	w.textIf("reason", e.Reason)
 }
 
-func (e *CancelRequested) read(key string, r *reader) {
-	if key == "reason" {
+func (e *CancelRequested) read(key []byte, r *reader) {
+	if string(key) == "reason" {
 		e.Reason = r.text()
 	} else {
 		e.readID(key, r)
@@ -164,8 +164,8 @@ func (e *TerminateRequested) write(w *writer) {
 	w.textIf("reason", e.Reason)
 }
 
-func (e *TerminateRequested) read(key string, r *reader) {
-	if key == "reason" {
+func (e *TerminateRequested) read(key []byte, r *reader) {
+	if string(key) == "reason" {
 		e.Reason = r.text()
 	} else {
 		e.readID(key, r)
@@ -186,8 +186,8 @@ type TerminateRun struct {
 func (*TerminateRun) Kind() string               { return "terminate" }
 func (*TerminateRun) Status() Status             { return Terminated }
 func (c *TerminateRun) Fields() []Field          { return c.Failure.fields() }
-func (c *TerminateRun) write(w *writer)          { w.failureIf("failure", c.Failure) }
-func (c *TerminateRun) read(k string, r *reader) { readOnlyFailure(k, r, &c.Failure) }
+func (c *TerminateRun) write(w *writer)          { w.failureIf(c.Failure) }
+func (c *TerminateRun) read(k []byte, r *reader) { readOnlyFailure(k, r, &c.Failure) }
 
 // ResetRequested has the run go on in a new generation from one of its records.
 type ResetRequested struct {
@@ -205,8 +205,8 @@ func (e *ResetRequested) write(w *writer) {
 	w.textIf("reason", e.Reason)
 }
 
-func (e *ResetRequested) read(key string, r *reader) {
-	switch key {
+func (e *ResetRequested) read(key []byte, r *reader) {
+	switch string(key) {
 	case "generation":
 		e.Generation = int(r.int())
 	case "record":
@@ -230,4 +230,4 @@ func (*ResetRun) Kind() string             { return "reset" }
 func (*ResetRun) Status() Status           { return WasReset }
 func (*ResetRun) Fields() []Field          { return nil }
 func (*ResetRun) write(*writer)            {}
-func (*ResetRun) read(_ string, r *reader) { r.skip() }
+func (*ResetRun) read(_ []byte, r *reader) { r.skip() }

@@ -19,8 +19,8 @@ func (c *MarkPatch) write(w *writer) {
 	w.flagIf("deprecated", c.Deprecated)
 }
 
-func (c *MarkPatch) read(key string, r *reader) {
-	switch key {
+func (c *MarkPatch) read(key []byte, r *reader) {
+	switch string(key) {
 	case "id":
 		c.ID = r.text()
 	case "deprecated":

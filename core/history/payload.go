@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // MaxPayload is the size limit of one payload in bytes (50 MB): what an input, a result or the details of a failure may be.
@@ -33,20 +34,31 @@ func (p *Payload) UnmarshalJSON(text []byte) error {
 // Equal compares byte by byte: the same Go value always encodes to the same text (encoding/json sorts map keys).
 func (p Payload) Equal(other Payload) bool { return bytes.Equal(p, other) }
 
-// Encode turns a Go value into a payload. A Payload is taken as it is.
+// Encode turns a Go value into a payload. A Payload is taken as it is, if it is JSON. What is null in JSON is no value, as
+// it will be when it is read back: a replay must find what the first run saw.
 func Encode(value any) (Payload, error) {
+	var text Payload
 	switch value := value.(type) {
-	case Payload:
-		return value, nil
 	case struct{}:
 		return nil, nil
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("%T cannot be encoded as JSON: %w", value, err)
+	case int: // by far the most frequent of the simple types, as ids and counts
+		text = strconv.AppendInt(nil, int64(value), 10)
+	case Payload:
+		if len(value) > 0 && !json.Valid(value) {
+			return nil, fmt.Errorf("%s is not JSON", abbreviate(value))
+		}
+		text = bytes.TrimSpace(value)
+	default:
+		var err error
+		if text, err = json.Marshal(value); err != nil {
+			return nil, fmt.Errorf("%T cannot be encoded as JSON: %w", value, err)
+		}
 	}
 	if len(text) > MaxPayload {
 		return nil, fmt.Errorf("%T is %d bytes as JSON, the limit is %d: store it elsewhere and pass where it is", value, len(text), MaxPayload)
+	}
+	if len(text) == 0 || string(text) == "null" {
+		return nil, nil
 	}
 	return text, nil
 }
@@ -63,11 +75,31 @@ func Decode[T any](p Payload) (T, error) {
 		return value, nil
 	case *struct{}:
 		return value, nil
+	case *int:
+		if n, ok := plainInt(p); ok {
+			*into = n
+			return value, nil
+		}
 	}
 	if err := json.Unmarshal(p, &value); err != nil {
 		return value, fmt.Errorf("%s is not a %T: %w", abbreviate(p), value, err)
 	}
 	return value, nil
+}
+
+// plainInt reads a whole number that JSON writes without ado; encoding/json does the rest.
+func plainInt(p Payload) (n int, ok bool) {
+	const surelyFits = 18
+	if len(p) > surelyFits || p[0] == '0' && len(p) > 1 {
+		return 0, false
+	}
+	for _, c := range p {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
 }
 
 // abbreviate shows the beginning of a payload in an error.

@@ -10,10 +10,11 @@ import (
 // reader goes over JSON text once, from left to right. The first error stops it: every later call gives a zero value, so
 // that only the end needs a check. Payloads are slices of the text, not copies.
 type reader struct {
-	data  []byte
-	at    int
-	err   error
-	names *names
+	data   []byte
+	at     int
+	err    error
+	names  *names
+	causes int // depth of the failure being read
 }
 
 // names remembers short strings that come again and again: names of activities, units, authors.
@@ -281,7 +282,15 @@ func (r *reader) finish() error {
 // kind finds the member "kind" of the object that comes next, without moving: it stands first in what we write, but a
 // tool that sorts keys may have put it elsewhere.
 func (r *reader) kind() string {
-	ahead := *r
+	const first = `{"kind":`
+	ahead := reader{data: r.data, at: r.at}
+	if rest := r.data[r.at:]; len(rest) > len(first) && string(rest[:len(first)]) == first {
+		ahead.at += len(first)
+		if kind := ahead.string(); ahead.err == nil {
+			return r.names.get(kind)
+		}
+		ahead = reader{data: r.data, at: r.at}
+	}
 	for key, more := ahead.first(); more; key, more = ahead.next() {
 		if string(key) == "kind" {
 			kind := ahead.string()

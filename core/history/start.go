@@ -17,15 +17,15 @@ type Started struct {
 	// Mail lists the ids of mail that earlier generations took, so that a repeated one is known (PROTOCOL.md rule 6).
 	Mail []string
 	// Base is where a reset run goes on: its log begins with the records of an earlier generation, and this event comes
-	// after them. Then only the seed counts: a run that was reset does not draw again what it drew before.
+	// after them. Then only the seed and the signals count: a run that was reset does not draw again what it drew before.
 	Base *Base
 }
 
 // Parent names the command of another run that started this one.
 type Parent struct {
-	Run        string
-	Generation int
-	Seq        int64
+	Run        string `json:"run"`
+	Generation int    `json:"generation"`
+	Seq        int64  `json:"seq"`
 }
 
 // Base is a place in the log of an earlier generation: its record of this number is the last that counts.
@@ -45,7 +45,7 @@ func (e *Started) write(w *writer) {
 		w.name("parent")
 		e.Parent.write(w)
 	}
-	e.Attributes.writeIf(w, "attributes")
+	e.Attributes.writeIf(w)
 	if len(e.Signals) > 0 {
 		w.name("signals")
 		w.beginList()
@@ -66,8 +66,8 @@ func (e *Started) write(w *writer) {
 	}
 }
 
-func (e *Started) read(key string, r *reader) {
-	switch key {
+func (e *Started) read(key []byte, r *reader) {
+	switch string(key) {
 	case "generation":
 		e.Generation = int(r.int())
 	case "workflow":
@@ -84,7 +84,7 @@ func (e *Started) read(key string, r *reader) {
 		for more := r.enter(); more; more = r.element() {
 			signal := &SignalReceived{}
 			for key, more := r.first(); more; key, more = r.next() {
-				signal.read(string(key), r)
+				signal.read(key, r)
 			}
 			e.Signals = append(e.Signals, signal)
 		}
@@ -150,8 +150,8 @@ func (c *ContinueAsNew) write(w *writer) {
 	w.payloadIf("input", c.Input)
 }
 
-func (c *ContinueAsNew) read(key string, r *reader) {
-	switch key {
+func (c *ContinueAsNew) read(key []byte, r *reader) {
+	switch string(key) {
 	case "workflow":
 		c.Workflow = r.name()
 	case "input":
@@ -171,8 +171,8 @@ func (*CompleteRun) Kind() string      { return "complete" }
 func (*CompleteRun) Status() Status    { return Completed }
 func (c *CompleteRun) Fields() []Field { return []Field{{"result", string(c.Result)}} }
 func (c *CompleteRun) write(w *writer) { w.payloadIf("result", c.Result) }
-func (c *CompleteRun) read(key string, r *reader) {
-	if key == "result" {
+func (c *CompleteRun) read(key []byte, r *reader) {
+	if string(key) == "result" {
 		c.Result = r.payload()
 	} else {
 		r.skip()
@@ -190,8 +190,8 @@ func (*FailRun) Status() Status { return Failed }
 
 // Fields leave out a panic's stack: its addresses differ from process to process.
 func (c *FailRun) Fields() []Field          { return c.Failure.fields() }
-func (c *FailRun) write(w *writer)          { w.failureIf("failure", c.Failure) }
-func (c *FailRun) read(k string, r *reader) { readOnlyFailure(k, r, &c.Failure) }
+func (c *FailRun) write(w *writer)          { w.failureIf(c.Failure) }
+func (c *FailRun) read(k []byte, r *reader) { readOnlyFailure(k, r, &c.Failure) }
 
 // CancelRun closes a run that gave in to a request to cancel it.
 type CancelRun struct {
@@ -202,8 +202,8 @@ type CancelRun struct {
 func (*CancelRun) Kind() string               { return "cancel" }
 func (*CancelRun) Status() Status             { return Cancelled }
 func (c *CancelRun) Fields() []Field          { return c.Failure.fields() }
-func (c *CancelRun) write(w *writer)          { w.failureIf("failure", c.Failure) }
-func (c *CancelRun) read(k string, r *reader) { readOnlyFailure(k, r, &c.Failure) }
+func (c *CancelRun) write(w *writer)          { w.failureIf(c.Failure) }
+func (c *CancelRun) read(k []byte, r *reader) { readOnlyFailure(k, r, &c.Failure) }
 
 func (f *Failure) fields() []Field {
 	if f == nil {
@@ -212,8 +212,8 @@ func (f *Failure) fields() []Field {
 	return []Field{{"failure", string(f.FailureKind)}, {"type", f.Type}, {"message", f.Message}, {"details", string(f.Details)}}
 }
 
-func readOnlyFailure(key string, r *reader, into **Failure) {
-	if key == "failure" {
+func readOnlyFailure(key []byte, r *reader, into **Failure) {
+	if string(key) == "failure" {
 		*into = readFailure(r)
 	} else {
 		r.skip()

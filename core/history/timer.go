@@ -15,8 +15,8 @@ func (c *StartTimer) write(w *writer) {
 	w.text("duration", c.Duration.String())
 }
 
-func (c *StartTimer) read(key string, r *reader) {
-	switch key {
+func (c *StartTimer) read(key []byte, r *reader) {
+	switch string(key) {
 	case "seq":
 		c.seq = r.int()
 	case "duration":
@@ -32,7 +32,7 @@ type CancelTimer struct{ numbered }
 func (*CancelTimer) Kind() string               { return "cancel-timer" }
 func (*CancelTimer) Fields() []Field            { return nil }
 func (c *CancelTimer) write(w *writer)          { w.int("seq", c.seq) }
-func (c *CancelTimer) read(k string, r *reader) { readOnlySeq(k, r, &c.seq) }
+func (c *CancelTimer) read(k []byte, r *reader) { readOnlySeq(k, r, &c.seq) }
 
 // TimerFired says that a timer's time has come.
 type TimerFired struct {
@@ -44,10 +44,10 @@ func (*TimerFired) Kind() string               { return "timer-fired" }
 func (e *TimerFired) Key(g int) string         { return firedKey(g, e.Seq) }
 func (e *TimerFired) Resolves() int64          { return e.Seq }
 func (e *TimerFired) write(w *writer)          { w.int("seq", e.Seq) }
-func (e *TimerFired) read(k string, r *reader) { readOnlySeq(k, r, &e.Seq) }
+func (e *TimerFired) read(k []byte, r *reader) { readOnlySeq(k, r, &e.Seq) }
 
-func readOnlySeq(key string, r *reader, into *int64) {
-	if key == "seq" {
+func readOnlySeq(key []byte, r *reader, into *int64) {
+	if string(key) == "seq" {
 		*into = r.int()
 	} else {
 		r.skip()

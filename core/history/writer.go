@@ -110,16 +110,16 @@ func (w *writer) timeIf(name string, value time.Time) {
 }
 
 func (w *writer) payloadIf(name string, value Payload) {
-	if value != nil {
+	if len(value) > 0 {
 		w.name(name)
 		w.out = append(w.out, value...)
 		w.comma = true
 	}
 }
 
-func (w *writer) failureIf(name string, value *Failure) {
+func (w *writer) failureIf(value *Failure) {
 	if value != nil {
-		w.name(name)
+		w.name("failure")
 		value.write(w)
 	}
 }

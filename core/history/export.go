@@ -1,0 +1,79 @@
+package history
+
+import "fmt"
+
+// ExportVersion is the version of an [Export]'s own form; its records carry theirs. A reader reads every version up to its own.
+const ExportVersion = 1
+
+// Export is the log of one generation as it is handed around: to replay it against new code, to keep it in a corpus, to
+// look at it. Of a run that was reset, it holds all records that count, those of the earlier generation first.
+type Export struct {
+	Run        string
+	Generation int
+	Workflow   string
+	Records    []*Record
+}
+
+// AppendExport appends the JSON form: one object, with a record on each line, so that two exports can be compared by lines.
+func AppendExport(out []byte, e *Export) []byte {
+	w := writer{out: out}
+	w.begin()
+	w.int("format", ExportVersion)
+	w.text("run", e.Run)
+	w.int("generation", int64(e.Generation))
+	w.text("workflow", e.Workflow)
+	w.name("records")
+	w.beginList()
+	for _, rec := range e.Records {
+		w.separate()
+		w.out = append(w.out, '\n')
+		w.out = AppendRecord(w.out, rec)
+		w.comma = true
+	}
+	w.out = append(w.out, '\n')
+	w.endList()
+	w.end()
+	return append(w.out, '\n')
+}
+
+// DecodeExport reads the JSON form. Payloads are slices of data, which must not change afterwards. Errors are [ErrUnreadable].
+func DecodeExport(data []byte) (*Export, error) {
+	r := &reader{data: data, names: &names{}}
+	e, err := readExport(r)
+	if err == nil {
+		err = r.finish()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: exported history: %w", ErrUnreadable, err)
+	}
+	return e, nil
+}
+
+func readExport(r *reader) (*Export, error) {
+	e := &Export{}
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "format":
+			if v := r.int(); v > ExportVersion {
+				return nil, fmt.Errorf("format %d, this program reads formats up to %d: it was written by a newer one", v, ExportVersion)
+			}
+		case "run":
+			e.Run = r.text()
+		case "generation":
+			e.Generation = int(r.int())
+		case "workflow":
+			e.Workflow = r.name()
+		case "records":
+			for more := r.enter(); more; more = r.element() {
+				rec, err := readRecord(r)
+				if err != nil {
+					return nil, err
+				}
+				e.Records = append(e.Records, rec)
+			}
+		default:
+			r.skip()
+		}
+	}
+	return e, nil
+}
