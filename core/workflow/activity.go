@@ -9,7 +9,8 @@ import (
 )
 
 // Execute calls an activity and waits for its result. Its failure comes after the last attempt: see [FailureType]. If the
-// scope is cancelled meanwhile, the activity is asked to stop, and its answer awaited (activity.Options.OnCancel).
+// scope is cancelled meanwhile, the activity is asked to stop, and its answer awaited (activity.Options.OnCancel); if it
+// stopped, the error is the scope's: [ErrCancelled], or [ErrTimeout] in one that ran out of time.
 func Execute[I, O any](ctx Context, call *activity.Activity[I, O], input I) (O, error) {
 	return Start(ctx, call, input).Await(ctx)
 }

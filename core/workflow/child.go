@@ -27,7 +27,7 @@ func (w *Workflow[I, O]) With(options ChildOptions) *Workflow[I, O] {
 }
 
 // ExecuteChild starts a run of another workflow and waits for its end. If the scope is cancelled meanwhile, the child is
-// asked to cancel, and its end awaited.
+// asked to cancel, and its end awaited; if it gave in, the error is the scope's, as with [Execute].
 func ExecuteChild[I, O any](ctx Context, child *Workflow[I, O], input I) (O, error) {
 	return StartChild(ctx, child, input).Await(ctx)
 }

@@ -18,6 +18,8 @@ type Future[T any] struct {
 
 // Awaitable is a future of whatever type.
 type Awaitable interface {
+	empty() bool
+	what() string
 	settled() bool
 	failed() error
 	join(w machine.Waiter)
@@ -52,6 +54,8 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 // Done says whether the value, or its failure, is there: then Await does not wait.
 func (f Future[T]) Done() bool { return f.promise != nil && f.promise.Settled() }
 
+func (f Future[T]) empty() bool            { return f.promise == nil }
+func (f Future[T]) what() string           { return f.on.String() }
 func (f Future[T]) settled() bool          { return f.Done() }
 func (f Future[T]) join(w machine.Waiter)  { f.promise.Wait(w) }
 func (f Future[T]) leave(w machine.Waiter) { f.promise.Leave(w) }

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -39,12 +40,13 @@ func InfoOf(ctx Context) Info {
 // Log has the server log a line, once: not on replay. args are pairs of key and value, as in log/slog.
 func Log(ctx Context, message string, args ...any) { ctx.enter("Log").Log(message, args) }
 
-// Yield lets every other unit that can run have a step before this one goes on.
+// Yield ends this unit's step: it goes on in the next round, where units that come before it in order have a step first (the
+// workflow function, then branches, then handlers).
 func Yield(ctx Context) { ctx.enter("Yield").Yield() }
 
-// Fail makes an error of a type of your own, which callers and parents can tell.
-func Fail(failureType, message string) error {
-	return &history.Failure{FailureKind: history.Application, Type: failureType, Message: message}
+// Fail makes an error of a type of your own, which callers and parents can tell ([FailureType]).
+func Fail(failureType, format string, args ...any) error {
+	return &history.Failure{FailureKind: history.Application, Type: failureType, Message: fmt.Sprintf(format, args...)}
 }
 
 // FailureType is the type of the failure that an error of an activity or a child comes from: what activity.Fail or

@@ -3,6 +3,7 @@ package workflow
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // All waits for all futures and gives their values in order. The first failure ends the wait: the others go on, unless
@@ -98,6 +99,11 @@ func Race(ctx Context, futures ...Awaitable) (int, error) {
 
 // until pauses the unit as long as the answer is no, looking again whenever one of the futures has settled.
 func until(ctx Context, what string, futures []Awaitable, enough func() bool) error {
+	for i, f := range futures {
+		if f.empty() {
+			panic(fmt.Sprintf("workflow: future number %d of %d is empty: only those that this package returns ever settle", i+1, len(futures)))
+		}
+	}
 	if enough() {
 		return nil
 	}
@@ -111,7 +117,23 @@ func until(ctx Context, what string, futures []Awaitable, enough func() bool) er
 			f.leave(ctx.unit)
 		}
 	}()
-	return ctx.unit.Until(ctx.scope, label(fmt.Sprintf("%s %d futures", what, len(futures))), enough)
+	return ctx.unit.Until(ctx.scope, joined{what, futures}, enough)
+}
+
+// joined says what is still waited for.
+type joined struct {
+	what    string
+	futures []Awaitable
+}
+
+func (j joined) String() string {
+	var open []string
+	for _, f := range j.futures {
+		if !f.settled() {
+			open = append(open, f.what())
+		}
+	}
+	return j.what + ": " + strings.Join(open, ", ")
 }
 
 func erase[T any](futures []Future[T]) []Awaitable {

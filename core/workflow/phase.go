@@ -179,6 +179,46 @@ func (p *Phase[S]) Run(ctx Context) (S, error) {
 		u.HandleUpdate(r.name, p.serially(ctx, r))
 	}
 	err := AwaitCondition(limited, func() bool { return p.stopped })
+	p.refuse(u)
+	cancel()
+	if asyncErr := AwaitCondition(Shield(ctx), func() bool { return p.asyncs == 0 && !p.busy }); err == nil {
+		err = asyncErr
+	}
+	return p.state, err
+}
+
+// serially lets one handler run at a time, in the order of dispatch.
+func (p *Phase[S]) serially(ctx Context, r route) executor.Handler {
+	return func(u *executor.Unit, m *executor.Message) {
+		given := false
+		if p.running && p.busy {
+			turn := &machine.Promise{}
+			p.queue = append(p.queue, turn)
+			_ = u.Await(turn, ctx.scope, ctx.scope, label("the phase's other handlers"))
+			_, value, _ := turn.Outcome()
+			given = value != nil
+		}
+		if p.running || given {
+			p.busy = true
+			defer p.pass()
+		}
+		if !p.running {
+			m.Requeue()
+			m.Reject(u, Fail("phase-over", "the phase that handles %s is over", m.Name))
+			return
+		}
+		r.handle(Context{unit: u, scope: ctx.scope}, u, m)
+		if p.stopped {
+			p.refuse(u)
+		}
+	}
+}
+
+// refuse takes no more messages: what comes from here on belongs to who waits after the phase.
+func (p *Phase[S]) refuse(u *executor.Unit) {
+	if !p.running {
+		return
+	}
 	p.running = false
 	for _, r := range p.signals {
 		u.HandleSignal(r.name, nil)
@@ -190,41 +230,15 @@ func (p *Phase[S]) Run(ctx Context) (S, error) {
 		turn.Keep(nil) // to find that the phase is over
 	}
 	p.queue = nil
-	cancel()
-	if asyncErr := AwaitCondition(Shield(ctx), func() bool { return p.asyncs == 0 && !p.busy }); err == nil {
-		err = asyncErr
-	}
-	return p.state, err
 }
 
-// serially lets one handler run at a time, in the order of dispatch.
-func (p *Phase[S]) serially(ctx Context, r route) executor.Handler {
-	return func(u *executor.Unit, m *executor.Message) {
-		if p.running && p.busy {
-			turn := &machine.Promise{}
-			p.queue = append(p.queue, turn)
-			_ = u.Await(turn, ctx.scope, ctx.scope, label("the phase's other handlers"))
-		}
-		if !p.running || p.stopped {
-			m.Requeue()
-			m.Reject(u, Fail("phase-over", "the phase that handles "+m.Name+" is over"))
-			p.pass()
-			return
-		}
-		p.busy = true
-		defer func() {
-			p.busy = false
-			p.pass()
-		}()
-		r.handle(Context{unit: u, scope: ctx.scope}, u, m)
-	}
-}
-
-// pass gives the turn to the next handler.
+// pass gives the turn to the next handler. The phase stays busy meanwhile: a handler dispatched just now comes after it.
 func (p *Phase[S]) pass() {
-	if len(p.queue) > 0 {
-		turn := p.queue[0]
-		p.queue = p.queue[1:]
-		turn.Keep(nil)
+	if len(p.queue) == 0 {
+		p.busy = false
+		return
 	}
+	turn := p.queue[0]
+	p.queue = p.queue[1:]
+	turn.KeepValue(p)
 }

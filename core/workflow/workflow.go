@@ -80,7 +80,7 @@ func (w *Workflow[I, O]) enter(u *executor.Unit, input history.Payload) (history
 	}
 	out, err := w.run(Context{unit: u, scope: u.Run().Scope()}, in)
 	if err != nil {
-		return nil, err
+		return nil, continues[I](w.name, err)
 	}
 	result, err := history.Encode(out)
 	if err != nil {

@@ -4,6 +4,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -18,17 +19,18 @@ type Machine struct {
 	replaying bool
 	recorded  []history.Command // the record's commands; only while replaying
 	emitted   []history.Command // so far in this activation
+	dropped   []int64           // numbers of operations that this activation ended without an answer
 }
 
 // Begin starts an activation that makes a new record.
 func (m *Machine) Begin(record int) {
-	m.record, m.replaying, m.recorded, m.emitted = record, false, nil, nil
+	m.record, m.replaying, m.recorded, m.emitted, m.dropped = record, false, nil, nil, m.dropped[:0]
 }
 
 // Replay starts an activation whose commands are matched against those of a record.
 func (m *Machine) Replay(record int, commands []history.Command) {
 	m.record, m.replaying, m.recorded = record, true, commands
-	m.emitted = m.emitted[:0]
+	m.emitted, m.dropped = m.emitted[:0], m.dropped[:0]
 	for _, command := range commands {
 		if mark, ok := command.(*history.MarkPatch); ok {
 			m.know(mark.ID)
@@ -78,9 +80,13 @@ func (m *Machine) Finish() ([]history.Command, error) {
 }
 
 // Resolve ends the operation that the event is the answer of, and wakes who waits for it, and nobody else (S1.34).
-// An event for what is not pending is an error: the engine takes none (it is void), so the log is damaged.
+// An event for what is not pending is an error: the engine takes none (it is void), so the log is damaged. Only an answer
+// that was taken together with what dropped its operation, such as a request to cancel, cannot be told before: it is void here.
 func (m *Machine) Resolve(event history.Resolution) error {
 	at, found := m.find(event.Resolves())
+	if !found && slices.Contains(m.dropped, event.Resolves()) {
+		return nil
+	}
 	if !found {
 		return fmt.Errorf("record %d: %s for seq %d, which is not pending", m.record, event.Kind(), event.Resolves())
 	}

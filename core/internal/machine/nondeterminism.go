@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -56,7 +57,7 @@ func (e *Nondeterminism) Advice() (cause, remedy string) {
 	case Extra:
 		return "a call was added, or a condition holds now that did not hold before", guard
 	case Reordered:
-		return "calls were swapped, or they follow the order of a Go map, a clock or a random number of the process",
+		return "calls were swapped, or one before this was removed, or they follow the order of a Go map, a clock or a random number of the process",
 			"go over sorted keys; take time and randomness from workflow.Now, Random and UUID; for a deliberate change, " + guard
 	case Changed:
 	}
@@ -64,7 +65,7 @@ func (e *Nondeterminism) Advice() (cause, remedy string) {
 		return "the value passed to the call is computed differently, or comes from a clock, a random number, a map's order or a global of the process",
 			"take time and randomness from workflow.Now, Random and UUID and everything else from inputs and results; for a deliberate change, " + guard
 	}
-	return "the call was changed: another name, other options, another duration", guard
+	return "the call was changed (another name, other options, another duration), or one was added before it", guard
 }
 
 // match holds a command against the log at the position that it comes in.
@@ -78,8 +79,11 @@ func (m *Machine) match(command history.Command) error {
 	if same(recorded, command) {
 		return nil
 	}
+	if _, mark := recorded.(*history.MarkPatch); mark {
+		return m.mismatch(Missing, recorded, command) // a patch is not moved: its mark was taken out of the code
+	}
 	for _, other := range m.recorded[at+1:] {
-		if same(other, command) {
+		if alike(other, command) {
 			return m.mismatch(Reordered, recorded, command)
 		}
 	}
@@ -139,11 +143,20 @@ func same(recorded, attempted history.Command) bool {
 	}
 	switch attempted := attempted.(type) {
 	case *history.ScheduleActivity: // by far the most frequent: no text is made
-		return sameActivity(recorded.(*history.ScheduleActivity), attempted)
+		if sameActivity(recorded.(*history.ScheduleActivity), attempted) {
+			return true
+		}
 	case *history.MarkPatch: // code goes from Patched to DeprecatePatch while the run lives
 		return recorded.(*history.MarkPatch).ID == attempted.ID
 	}
 	return len(differences(recorded, attempted)) == 0
+}
+
+// alike is same but for the sequence numbers: these follow the order, so a call that moved has another one.
+func alike(recorded, attempted history.Command) bool {
+	return recorded.Kind() == attempted.Kind() && !slices.ContainsFunc(differences(recorded, attempted), func(d Difference) bool {
+		return d.Field != "seq"
+	})
 }
 
 func sameActivity(a, b *history.ScheduleActivity) bool {
@@ -177,11 +190,16 @@ func differences(recorded, attempted history.Command) (found []Difference) {
 		if name == "" {
 			name = y.Name
 		}
-		if x.Name != y.Name || x.Value != y.Value && !sameJSON(x.Value, y.Value) {
+		if x.Name != y.Name || x.Value != y.Value && !sameText(x.Value, y.Value) {
 			found = append(found, Difference{name, x.Value, y.Value})
 		}
 	}
 	return
+}
+
+// sameText forgives what storing changes in a text: bytes that are not UTF-8 come back replaced.
+func sameText(recorded, attempted string) bool {
+	return recorded == string([]rune(attempted)) || sameJSON(recorded, attempted)
 }
 
 // sameJSON forgives white space: an exported history may have been formatted by another tool.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -92,8 +93,9 @@ type Operation struct {
 	Scope any
 	// Step is the function of a step: the shell runs it, never the core.
 	Step func(context.Context) (history.Payload, error)
-	// asked: its cancellation is in the log; a second request changes nothing.
+	// asked: its cancellation is in the log, for this cause; a second request changes nothing.
 	asked bool
+	cause error
 }
 
 // String says what is waited for.
@@ -119,11 +121,14 @@ func (op *Operation) settle(event history.Resolution) {
 		payload, failure = event.Result, childFailure(op.Command, event)
 	case *history.TimerFired:
 	}
-	if failure != nil {
+	switch {
+	case failure == nil:
+		op.Keep(payload)
+	case op.asked && errors.Is(failure, history.ErrCancelled):
+		op.Break(op.cause) // it did as it was asked: the reason says more, and may be a timeout
+	default:
 		op.Break(failure)
-		return
 	}
-	op.Keep(payload)
 }
 
 // Cancel asks an operation to stop (S1: cancellation is cooperative). A timer is over at once; an activity according to
@@ -132,7 +137,7 @@ func (m *Machine) Cancel(op *Operation, cause error) error {
 	if op.settled || op.asked {
 		return nil
 	}
-	op.asked = true
+	op.asked, op.cause = true, cause
 	seq := op.Command.Seq()
 	switch command := op.Command.(type) {
 	case *history.StartTimer:
@@ -163,6 +168,7 @@ func (m *Machine) drop(op *Operation, cause error, command history.Sequenced) er
 	seq := op.Command.Seq()
 	if at, found := m.find(seq); found {
 		m.remove(at)
+		m.dropped = append(m.dropped, seq)
 	}
 	if command != nil {
 		if err := m.reuse(command, seq); err != nil {

@@ -1,0 +1,72 @@
+package machine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Fold is what a log alone says of where a generation stands, without running any author's code: enough to send again what
+// is pending, and to close it from outside. The zero value is a log before its first record.
+type Fold struct {
+	Started *history.Started
+	// Records is the number of the last record; Base says how many of an earlier generation come before the first.
+	Records int
+	Closes  history.Terminal
+	pending []Pending
+	unread  []*history.SignalReceived
+	mail    []string
+}
+
+// Pending is a command whose answer is waited for, and when it was recorded.
+type Pending struct {
+	Command history.Sequenced
+	Time    time.Time
+}
+
+// Add goes on by one record.
+func (f *Fold) Add(rec *history.Record) {
+	for _, event := range rec.Events {
+		switch event := event.(type) {
+		case *history.Started:
+			if f.Started == nil {
+				f.Started = event
+			}
+			f.mail = append(f.mail, event.Mail...)
+		case history.Resolution:
+			f.drop(event.Resolves())
+		case history.Mail:
+			f.mail = append(f.mail, event.MailID())
+			if signal, ok := event.(*history.SignalReceived); ok {
+				f.unread = append(f.unread, signal)
+			}
+		}
+	}
+	for _, command := range rec.Commands {
+		switch command := command.(type) {
+		case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
+			f.pending = append(f.pending, Pending{command.(history.Sequenced), rec.Time})
+		case *history.CancelTimer:
+			f.drop(command.Seq())
+		case *history.CancelActivity:
+			if command.Abandoned {
+				f.drop(command.Seq())
+			}
+		}
+	}
+	f.Records, f.Closes = rec.Number, rec.Closes()
+}
+
+func (f *Fold) drop(seq int64) {
+	f.pending = slices.DeleteFunc(f.pending, func(p Pending) bool { return p.Command.Seq() == seq })
+}
+
+// Pending lists what is waited for, in order of sequence numbers.
+func (f *Fold) Pending() []Pending { return f.pending }
+
+// Signals lists every signal of the log, in order, whether the code took it or not.
+func (f *Fold) Signals() []*history.SignalReceived { return f.unread }
+
+// Mail lists the ids of all mail that the log has, or was told of by earlier generations.
+func (f *Fold) Mail() []string { return f.mail }
