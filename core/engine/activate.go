@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // Activate handles a batch of resumes: functions/activate. Each message has its answer, in their order: nil when all that
@@ -51,8 +52,9 @@ type visit struct {
 	deadline time.Time // when it must have ended
 	slot     *slot     // held only during a turn
 
-	sent  int      // number of its own newest record whose sends are made
-	tidy  []string // items to delete at the end
+	sent  int       // number of its own newest record whose sends are made
+	tidy  []string  // items to delete at the end
+	ended []TaskKey // activities whose state is of no more use
 	wait  time.Time
 	steps steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
@@ -96,6 +98,11 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 
 // finish deletes what has been taken care of, and comes back later for what a living author answers for (rules 3 and 4).
 func (v *visit) finish(ctx context.Context) error {
+	for _, key := range v.ended {
+		if err := v.e.Tasks.DeleteTask(ctx, key); err != nil {
+			return err
+		}
+	}
 	if len(v.tidy) > 0 {
 		if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
 			return err
@@ -136,6 +143,8 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 	case errors.Is(err, ErrNoRun):
 		v.done = nil
 		return false, nil
+	case errors.Is(err, history.ErrUnreadable):
+		return false, blockFor(err)
 	case err != nil:
 		return false, err
 	}
@@ -181,8 +190,14 @@ func (v *visit) quiet(view *View) bool {
 	if view.Summary.Status.Closed() {
 		return true
 	}
-	l := v.slot.live
-	return l != nil && l.position.Generation == view.Summary.Generation && len(view.Records) == 0 && !view.More && len(l.ledger.steps) == 0
+	if l := v.slot.live; l != nil {
+		return l.position.Generation == view.Summary.Generation && len(view.Records) == 0 && !view.More && len(l.ledger.steps) == 0
+	}
+	log := &machine.Fold{}
+	for _, rec := range view.Records {
+		log.Add(rec)
+	}
+	return !view.More && baseOf(view) == nil && !slices.ContainsFunc(log.Pending(), func(p machine.Pending) bool { return isStep(p.Command) })
 }
 
 // recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // plan is what a visit makes of what it has looked at (PROTOCOL.md rules 2 and 4).
@@ -39,6 +38,7 @@ func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
 func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
 	p := &plan{}
 	var news []Item
+	v.knowMail(view)
 	for _, item := range view.Inbox {
 		isNews, err := v.consider(ctx, p, item)
 		if err != nil {
@@ -51,6 +51,21 @@ func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
 	v.take(p, news)
 	v.considerSteps(p)
 	return p, nil
+}
+
+// knowMail notes which mail earlier generations took, where the start that says so is still to be recorded.
+func (v *visit) knowMail(view *View) {
+	l := v.slot.live
+	if l.position.Record > 0 {
+		return
+	}
+	for _, item := range view.Inbox {
+		if started, ok := item.Event.(*history.Started); ok && started.Generation == l.position.Generation {
+			for _, id := range started.Mail {
+				l.ledger.mail[id] = false
+			}
+		}
+	}
 }
 
 // consider decides what one inbox item is.
@@ -83,12 +98,28 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 	}
 	if !news {
 		p.tidy = append(p.tidy, item.Key)
+		v.forgetTask(item.Event, l.position.Generation)
 	}
 	return news, nil
 }
 
+// forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.
+func (v *visit) forgetTask(event history.Event, generation int) {
+	if answer, ok := event.(*history.ActivityResolved); ok {
+		v.ended = append(v.ended, TaskKey{v.run, generation, answer.Seq})
+	}
+}
+
+// forgetAsked is forgetTask where the run has asked the activity to stop.
+func (v *visit) forgetAsked(event history.Event) {
+	if answer, ok := event.(*history.ActivityResolved); ok && v.slot.live.ledger.asked[answer.Seq] {
+		v.forgetTask(event, v.slot.live.position.Generation)
+	}
+}
+
 // considerTaken decides who tidies an item that the log has.
 func (v *visit) considerTaken(p *plan, item Item, a *author) {
+	v.forgetAsked(item.Event)
 	switch {
 	case a.name == v.author:
 		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent { // its own, put without an answer
@@ -142,6 +173,7 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation int
 		return nil
 	}
 	p.tidy = append(p.tidy, item.Key) // too late
+	v.forgetTask(item.Event, generation)
 	return nil
 }
 
@@ -212,46 +244,4 @@ func appendOnce(authors []*author, a *author) []*author {
 		return authors
 	}
 	return append(authors, a)
-}
-
-// readLedger makes the ledger of one generation from its log.
-func (e *Engine) readLedger(ctx context.Context, run string, generation int) (*ledger, error) {
-	l := newLedger()
-	err := e.eachRecord(ctx, run, generation, func(rec *history.Record) { l.add(generation, rec) })
-	return l, err
-}
-
-// fold reads one generation's log without running its code, from its base on.
-func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine.Fold, error) {
-	own := &machine.Fold{}
-	if err := e.eachRecord(ctx, run, generation, own.Add); err != nil || own.Started == nil || own.Started.Base == nil {
-		return own, err
-	}
-	segments, err := e.segments(ctx, run, *own.Started.Base)
-	if err != nil {
-		return nil, err
-	}
-	whole := &machine.Fold{}
-	for _, segment := range segments {
-		if err := e.eachRecord(ctx, run, segment.Generation, func(rec *history.Record) {
-			if rec.Number <= segment.Record {
-				whole.Add(rec)
-			}
-		}); err != nil {
-			return nil, err
-		}
-	}
-	whole.Records = 0
-	return whole, e.eachRecord(ctx, run, generation, whole.Add)
-}
-
-func (e *Engine) eachRecord(ctx context.Context, run string, generation int, do func(*history.Record)) error {
-	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: generation, more: true}
-	for {
-		rec, err := log.next()
-		if rec == nil || err != nil {
-			return err
-		}
-		do(rec)
-	}
 }

@@ -61,7 +61,7 @@ func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
 	if len(view.Records) == 0 && !view.More {
 		return nil
 	}
-	log := &logReader{runs: e.Runs, ctx: ctx, run: s.run, generation: view.Summary.Generation, page: view.Records, more: view.More}
+	log := &logReader{runs: e.Runs, ctx: ctx, run: s.run, generation: view.Summary.Generation, page: view.Records, more: view.More, last: l.position.Record}
 	err := e.guard(l.exec, func() error {
 		return l.exec.Replay(func() (*history.Record, error) {
 			rec, err := log.next()
@@ -157,59 +157,6 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 		l.times[p.Command.Seq()] = p.Time
 	}
 	return nil
-}
-
-// segments lists the parts of earlier generations that make up a base, the oldest first.
-func (e *Engine) segments(ctx context.Context, run string, base history.Base) ([]history.Base, error) {
-	segments := []history.Base{base}
-	for {
-		first, err := e.Runs.Records(ctx, run, segments[0].Generation, 0)
-		if err != nil || len(first) == 0 {
-			return segments, err
-		}
-		var earlier *history.Base
-		for _, event := range first[0].Events {
-			if started, ok := event.(*history.Started); ok {
-				earlier = started.Base
-			}
-		}
-		if earlier == nil {
-			return segments, nil
-		}
-		segments = append([]history.Base{*earlier}, segments...)
-	}
-}
-
-// logReader gives the records of one generation one at a time, and reads page after page.
-type logReader struct {
-	runs       Runs
-	ctx        context.Context //nolint:containedctx // lives as long as one replay
-	run        string
-	generation int
-	page       []*history.Record
-	more       bool
-	last       int
-	err        error
-}
-
-func (r *logReader) next() (*history.Record, error) {
-	for len(r.page) == 0 {
-		if !r.more {
-			return nil, nil
-		}
-		if r.page, r.err = r.runs.Records(r.ctx, r.run, r.generation, r.last); r.err != nil {
-			return nil, r.err
-		}
-		r.more = len(r.page) > 0
-	}
-	rec := r.page[0]
-	r.page = r.page[1:]
-	if r.last != 0 && rec.Number != r.last+1 {
-		r.err = fmt.Errorf("%w: the log goes from record %d to record %d", history.ErrUnreadable, r.last, rec.Number)
-		return nil, r.err
-	}
-	r.last = rec.Number
-	return rec, nil
 }
 
 // blockFor sorts the errors of an activation into reasons for a block.

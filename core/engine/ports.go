@@ -29,7 +29,7 @@ type Ports struct {
 type Runs interface {
 	// Look reads a run: its summary, its inbox, and then what its current generation's log has after the record that the
 	// caller knows (all of it, if it knows another generation). The log may be given in part: see [View.More].
-	// ErrNoRun if there is none.
+	// ErrNoRun if there is none; history.ErrUnreadable if what is stored cannot be read.
 	Look(ctx context.Context, run string, known Position) (*View, error)
 	// Records reads a part of one generation's log, in order: those after a number, as many as fit one page; none at its end.
 	Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error)
@@ -37,10 +37,11 @@ type Runs interface {
 	Summary(ctx context.Context, run string) (*Summary, error)
 	// Create puts a summary and the item of its start in one transaction, if there is no run of this id. Else ErrTaken.
 	Create(ctx context.Context, summary *Summary, start Item) error
-	// File puts an item into the inbox of a run, if none of its key is there. It says whether there was one.
+	// File puts an item into the inbox of a run, if none of its key is there. It says whether there was one. ErrNoRun if
+	// there is no run, from a store that can tell at no extra cost.
 	File(ctx context.Context, run string, item Item) (there bool, err error)
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
-	// there is one, or if the summary that the change replaces is of another generation.
+	// there is one, or if the summary that the change replaces is of another generation. A new summary takes a block off.
 	Put(ctx context.Context, commit *Commit) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
@@ -126,7 +127,8 @@ const (
 
 // Directory lists runs.
 type Directory interface {
-	// List gives summaries that match, the latest start first, and a cursor for the next page ("" at the end).
+	// List gives summaries that match, the latest start first, and a cursor for the next page ("" at the end). A page may
+	// be shorter than the limit although more follow.
 	List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error)
 	// Unfinished gives the ids of open runs, and of closed ones with items in their inbox, page by page.
 	Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error)

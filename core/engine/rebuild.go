@@ -47,18 +47,10 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 	steps := false
 	if !view.Summary.Status.Closed() {
 		done.Open++
-		fold, err := e.fold(ctx, run, view.Summary.Generation)
-		if err != nil {
-			if errors.Is(err, history.ErrUnreadable) {
-				return e.block(ctx, run, ReasonUnreadable, err.Error())
-			}
+		if steps, err = e.resend(ctx, o, view.Summary); errors.Is(err, history.ErrUnreadable) {
+			return e.block(ctx, run, ReasonUnreadable, err.Error())
+		} else if err != nil {
 			return err
-		}
-		for _, p := range fold.Pending() {
-			steps = steps || isStep(p.Command)
-			if err := o.add(ctx, p.Command, p.Time); err != nil {
-				return err
-			}
 		}
 	}
 	done.Sent += len(o.tasks) + len(o.resumes)
@@ -66,4 +58,54 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 		o.resumes = append(o.resumes, Resume{Run: run})
 	}
 	return o.flush(ctx)
+}
+
+// resend sends what the log of an open run has pending, and says whether steps are among it. What its parent asked of it
+// may be lost, too: the parent's own log is all that has it, if nothing of it was filed on disk.
+func (e *Engine) resend(ctx context.Context, o *outbox, summary *Summary) (steps bool, err error) {
+	fold, err := e.fold(ctx, o.run, o.generation)
+	if err != nil {
+		return false, err
+	}
+	o.pending = fold.Find
+	for _, p := range fold.Pending() {
+		steps = steps || isStep(p.Command)
+		if err := o.add(ctx, p.Command, p.Time); err != nil {
+			return false, err
+		}
+		if p.Cancel != nil {
+			if err := o.add(ctx, p.Cancel, p.Time); err != nil {
+				return false, err
+			}
+		}
+	}
+	if parent := summary.Parent; parent != nil {
+		err = e.orphan(ctx, o, *parent)
+	}
+	return steps, err
+}
+
+// orphan tells an open child that its parent has closed, as the parent's closing record asks.
+func (e *Engine) orphan(ctx context.Context, o *outbox, parent history.Parent) error {
+	there, err := e.Runs.Summary(ctx, parent.Run)
+	if errors.Is(err, ErrNoRun) || err == nil && there.Generation == parent.Generation && !there.Status.Closed() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fold, err := e.fold(ctx, parent.Run, parent.Generation)
+	if err != nil {
+		return err
+	}
+	command, pending := fold.Find(parent.Seq)
+	if !pending {
+		return nil
+	}
+	of := &outbox{e: e, run: parent.Run, generation: parent.Generation}
+	if err := of.leaveChild(ctx, command.(*history.StartChild)); err != nil {
+		return err
+	}
+	o.resumes = append(o.resumes, of.resumes...)
+	return nil
 }

@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"strings"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,97 +10,97 @@ import (
 )
 
 var createCases = []namedCase{
-	{"a created run shows its summary and its start", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		view := s.look(t, "r", engine.Position{})
-		sameSummary(t, summary, view.Summary)
-		require.Len(t, view.Inbox, 1)
-		sameItem(t, startItem(1), view.Inbox[0])
-		require.Empty(t, view.Records)
-		require.False(t, view.More)
+	{"a created run shows its summary and its start", func(s *subject) {
+		summary := s.create("r")
+		view := s.look("r", engine.Position{})
+		sameSummary(s.t, summary, view.Summary)
+		require.Len(s.t, view.Inbox, 1)
+		sameItem(s.t, startItem(1), view.Inbox[0])
+		require.Empty(s.t, view.Records)
+		require.False(s.t, view.More)
 	}},
-	{"a second run of an id is taken, and changes nothing", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		require.NoError(t, s.Runs.Delete(t.Context(), "r", []string{"start#1"}))
+	{"a second run of an id is taken, and changes nothing", func(s *subject) {
+		summary := s.create("r")
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"start#1"}))
 		other := newSummary("r")
 		other.Workflow = "other"
-		require.ErrorIs(t, s.Runs.Create(t.Context(), other, startItem(1)), engine.ErrTaken)
-		view := s.look(t, "r", engine.Position{})
-		sameSummary(t, summary, view.Summary)
-		require.Empty(t, view.Inbox)
+		require.ErrorIs(s.t, s.Runs.Create(s.t.Context(), other, startItem(1)), engine.ErrTaken)
+		view := s.look("r", engine.Position{})
+		sameSummary(s.t, summary, view.Summary)
+		require.Empty(s.t, view.Inbox)
 	}},
-	{"a run that is not there", func(t *testing.T, s *subject) {
-		_, err := s.Runs.Look(t.Context(), "r", engine.Position{})
-		require.ErrorIs(t, err, engine.ErrNoRun)
-		_, err = s.Runs.Summary(t.Context(), "r")
-		require.ErrorIs(t, err, engine.ErrNoRun)
-		require.ErrorIs(t, s.Runs.Block(t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}), engine.ErrNoRun)
-		require.NoError(t, s.Runs.Delete(t.Context(), "r", []string{"mail#a"}))
+	{"a run that is not there", func(s *subject) {
+		_, err := s.Runs.Look(s.t.Context(), "r", engine.Position{})
+		require.ErrorIs(s.t, err, engine.ErrNoRun)
+		_, err = s.Runs.Summary(s.t.Context(), "r")
+		require.ErrorIs(s.t, err, engine.ErrNoRun)
+		require.ErrorIs(s.t, s.Runs.Block(s.t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}), engine.ErrNoRun)
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a"}))
 		if s.can.Refuses {
-			_, err = s.Runs.File(t.Context(), "r", mail("a"))
-			require.ErrorIs(t, err, engine.ErrNoRun)
-			require.ErrorIs(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(1)}), engine.ErrNoRun)
+			_, err = s.Runs.File(s.t.Context(), "r", mail("a"))
+			require.ErrorIs(s.t, err, engine.ErrNoRun)
+			require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(1)}), engine.ErrNoRun)
 		}
-		s.create(t, "r")
+		s.create("r")
 	}},
-	{"ids are any text", func(t *testing.T, s *subject) {
+	{"ids are any text", func(s *subject) {
 		ids := []string{"r", "R", "r ", "r/1", "r#1", "überweisung-Ä", "日本語", "a'b\"c;--", "%41?x=1", strings.Repeat("long", 100), "null", "\u00e9", "e\u0301"}
 		for _, id := range ids {
-			s.create(t, id)
-			s.put(t, id, 1, 1)
-			s.file(t, id, mail(id))
-			require.NoError(t, s.Tasks.SaveTask(t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: id, Generation: 1, Seq: 1}}))
+			s.create(id)
+			s.put(id, 1, 1)
+			s.file(id, mail(id))
+			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: id, Generation: 1, Seq: 1}}))
 		}
 		for _, id := range ids {
-			view := s.look(t, id, engine.Position{})
-			require.Equal(t, id, view.Summary.Run)
-			require.Equal(t, []string{mail(id).Key, "start#1"}, keys(view.Inbox))
-			require.Equal(t, []int{1}, numbers(view.Records))
-			tasks, err := s.Tasks.TasksOf(t.Context(), id)
-			require.NoError(t, err)
-			require.Len(t, tasks, 1)
+			view := s.look(id, engine.Position{})
+			require.Equal(s.t, id, view.Summary.Run)
+			require.Equal(s.t, []string{mail(id).Key, "start#1"}, keys(view.Inbox))
+			require.Equal(s.t, []int{1}, numbers(view.Records))
+			tasks, err := s.Tasks.TasksOf(s.t.Context(), id)
+			require.NoError(s.t, err)
+			require.Len(s.t, tasks, 1)
 		}
 	}},
-	{"a summary comes back whole", func(t *testing.T, s *subject) {
-		summary := fullSummary("r")
-		require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
-		got, err := s.Runs.Summary(t.Context(), "r")
-		require.NoError(t, err)
-		sameSummary(t, summary, got)
-		require.True(t, summary.Started.Equal(got.Started), "nanoseconds")
-		require.Equal(t, summary.Input, got.Input, "text of a payload")
+	{"a summary comes back whole", func(s *subject) {
+		summary := fullSummary()
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
+		got, err := s.Runs.Summary(s.t.Context(), "r")
+		require.NoError(s.t, err)
+		sameSummary(s.t, summary, got)
+		require.True(s.t, summary.Started.Equal(got.Started), "nanoseconds")
+		require.Equal(s.t, summary.Input, got.Input, "text of a payload")
 	}},
-	{"empty fields stay empty", func(t *testing.T, s *subject) {
-		require.NoError(t, s.Runs.Create(t.Context(), &engine.Summary{Run: "r", Generation: 1, Status: history.Running}, startItem(1)))
-		got, err := s.Runs.Summary(t.Context(), "r")
-		require.NoError(t, err)
-		require.True(t, got.Started.IsZero() && got.Closed.IsZero())
-		require.Equal(t, &engine.Summary{Run: "r", Generation: 1, Status: history.Running, Started: got.Started, Closed: got.Closed}, got)
-		require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}))
-		sameRecord(t, &history.Record{Number: 1}, s.log(t, "r", 1, 0)[0])
+	{"empty fields stay empty", func(s *subject) {
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), &engine.Summary{Run: "r", Generation: 1, Status: history.Running}, startItem(1)))
+		got, err := s.Runs.Summary(s.t.Context(), "r")
+		require.NoError(s.t, err)
+		require.True(s.t, got.Started.IsZero() && got.Closed.IsZero())
+		require.Equal(s.t, &engine.Summary{Run: "r", Generation: 1, Status: history.Running, Started: got.Started, Closed: got.Closed}, got)
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}))
+		sameRecord(s.t, &history.Record{Number: 1}, s.log("r", 1, 0)[0])
 	}},
-	{"what is read is the reader's own", func(t *testing.T, s *subject) {
-		summary := fullSummary("r")
-		want := jsonOf(t, summary)
-		require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
+	{"what is read is the reader's own", func(s *subject) {
+		summary := fullSummary()
+		want := jsonOf(s.t, summary)
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
 		spoil(summary)
 		for range 2 {
-			got, err := s.Runs.Summary(t.Context(), "r")
-			require.NoError(t, err)
-			require.JSONEq(t, want, jsonOf(t, got))
+			got, err := s.Runs.Summary(s.t.Context(), "r")
+			require.NoError(s.t, err)
+			require.JSONEq(s.t, want, jsonOf(s.t, got))
 			spoil(got)
-			view := s.look(t, "r", engine.Position{})
-			require.JSONEq(t, want, jsonOf(t, view.Summary))
+			view := s.look("r", engine.Position{})
+			require.JSONEq(s.t, want, jsonOf(s.t, view.Summary))
 			spoil(view.Summary)
 			view.Inbox[0].Key = "spoilt"
 		}
-		require.Equal(t, []string{"start#1"}, keys(s.look(t, "r", engine.Position{}).Inbox))
+		require.Equal(s.t, []string{"start#1"}, keys(s.look("r", engine.Position{}).Inbox))
 	}},
 }
 
-func fullSummary(run string) *engine.Summary {
+func fullSummary() *engine.Summary {
 	return &engine.Summary{
-		Run: run, Workflow: "größe", Generation: 1, Status: history.Failed, Started: epoch, Closed: epoch.AddDate(0, 0, 1),
+		Run: "r", Workflow: "größe", Generation: 1, Status: history.Failed, Started: epoch, Closed: epoch.AddDate(0, 0, 1),
 		Input: history.Payload(`{"a":"<&>é\u2028","n":12345678901234567890}`), Result: history.Payload(`[]`), State: history.Payload(`0`),
 		Failure: &history.Failure{FailureKind: history.Application, Type: "T", Message: "m", NonRetryable: true, RetryAfter: 5, Details: history.Payload(`{}`),
 			Stack: "s", Cause: &history.Failure{FailureKind: history.Timeout, Type: history.Heartbeat, Message: "late"}},

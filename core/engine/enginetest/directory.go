@@ -3,7 +3,6 @@ package enginetest
 import (
 	"fmt"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,28 +12,28 @@ import (
 )
 
 var listCases = []namedCase{
-	{"nothing is an empty page, and the end", func(t *testing.T, s *subject) {
-		page, next, err := s.Directory.List(t.Context(), engine.ListQuery{Limit: 10})
-		require.NoError(t, err)
-		require.Empty(t, page)
-		require.Empty(t, next)
+	{"nothing is an empty page, and the end", func(s *subject) {
+		page, next, err := s.Directory.List(s.t.Context(), engine.ListQuery{Limit: 10})
+		require.NoError(s.t, err)
+		require.Empty(s.t, page)
+		require.Empty(s.t, next)
 	}},
-	{"the latest start comes first, in pages of any size", func(t *testing.T, s *subject) {
-		want := s.population(t)
+	{"the latest start comes first, in pages of any size", func(s *subject) {
+		want := s.population()
 		for _, limit := range []int{1, 2, 7, 24, 25, 1000, 0} {
-			require.Equal(t, want, s.list(t, engine.ListQuery{Limit: limit}), "limit %d", limit)
+			require.Equal(s.t, want, s.list(engine.ListQuery{Limit: limit}), "limit %d", limit)
 		}
 	}},
-	{"summaries are listed whole", func(t *testing.T, s *subject) {
-		summary := fullSummary("r")
-		require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
-		page, _, err := s.Directory.List(t.Context(), engine.ListQuery{})
-		require.NoError(t, err)
-		require.Len(t, page, 1)
-		sameSummary(t, summary, page[0])
+	{"summaries are listed whole", func(s *subject) {
+		summary := fullSummary()
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
+		page, _, err := s.Directory.List(s.t.Context(), engine.ListQuery{})
+		require.NoError(s.t, err)
+		require.Len(s.t, page, 1)
+		sameSummary(s.t, summary, page[0])
 	}},
-	{"filters, alone and together", func(t *testing.T, s *subject) {
-		all := s.population(t)
+	{"filters, alone and together", func(s *subject) {
+		all := s.population()
 		blue := history.Attributes{"color": history.Payload(`"blue"`)}
 		for name, c := range map[string]struct {
 			query engine.ListQuery
@@ -55,24 +54,24 @@ var listCases = []namedCase{
 			for _, id := range all {
 				var i int
 				_, err := fmt.Sscanf(id, "r%d", &i)
-				require.NoError(t, err)
+				require.NoError(s.t, err)
 				if c.match(i) {
 					want = append(want, id)
 				}
 			}
 			for _, limit := range []int{1, 4, 0} {
 				c.query.Limit = limit
-				require.Equal(t, want, s.list(t, c.query), "%s, limit %d", name, limit)
+				require.Equal(s.t, want, s.list(c.query), "%s, limit %d", name, limit)
 			}
 		}
 	}},
-	{"runs that start between two pages do not disturb", func(t *testing.T, s *subject) {
-		want := s.population(t)
+	{"runs that start between two pages do not disturb", func(s *subject) {
+		want := s.population()
 		var got []string
 		query := engine.ListQuery{Limit: 4}
 		for i := 0; ; i++ {
-			page, next, err := s.Directory.List(t.Context(), query)
-			require.NoError(t, err)
+			page, next, err := s.Directory.List(s.t.Context(), query)
+			require.NoError(s.t, err)
 			for _, summary := range page {
 				got = append(got, summary.Run)
 			}
@@ -81,70 +80,70 @@ var listCases = []namedCase{
 			}
 			late := newSummary(fmt.Sprint("late", i))
 			late.Started = epoch.AddDate(1, 0, i)
-			require.NoError(t, s.Runs.Create(t.Context(), late, startItem(1)))
+			require.NoError(s.t, s.Runs.Create(s.t.Context(), late, startItem(1)))
 			query.Cursor = next
 		}
-		require.Equal(t, want, got)
+		require.Equal(s.t, want, got)
 	}},
-	{"what changes is found under what it is now", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		require.Equal(t, []string{"r"}, s.list(t, engine.ListQuery{Status: history.Running}))
-		ended := s.end(t, summary, 1)
-		require.Empty(t, s.list(t, engine.ListQuery{Status: history.Running}))
-		require.Equal(t, []string{"r"}, s.list(t, engine.ListQuery{Status: history.Completed}))
+	{"what changes is found under what it is now", func(s *subject) {
+		summary := s.create("r")
+		require.Equal(s.t, []string{"r"}, s.list(engine.ListQuery{Status: history.Running}))
+		ended := s.end(summary)
+		require.Empty(s.t, s.list(engine.ListQuery{Status: history.Running}))
+		require.Equal(s.t, []string{"r"}, s.list(engine.ListQuery{Status: history.Completed}))
 		commit := next(ended, 0)
 		commit.Summary.Workflow, commit.Summary.Started = "other", epoch.Add(time.Hour)
-		require.NoError(t, s.Runs.Put(t.Context(), commit))
-		require.Equal(t, []string{"r"}, s.list(t, engine.ListQuery{Status: history.Running, Workflow: "other"}))
-		require.Empty(t, s.list(t, engine.ListQuery{Status: history.Completed}))
-		require.Empty(t, s.list(t, engine.ListQuery{Workflow: "order"}))
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), commit))
+		require.Equal(s.t, []string{"r"}, s.list(engine.ListQuery{Status: history.Running, Workflow: "other"}))
+		require.Empty(s.t, s.list(engine.ListQuery{Status: history.Completed}))
+		require.Empty(s.t, s.list(engine.ListQuery{Workflow: "order"}))
 	}},
-	{"a cursor of somewhere else is an error", func(t *testing.T, s *subject) {
-		s.create(t, "r")
-		_, _, err := s.Directory.List(t.Context(), engine.ListQuery{Cursor: "nonsense"})
-		require.Equal(t, engine.Invalid, engine.CodeOf(err))
+	{"a cursor of somewhere else is an error", func(s *subject) {
+		s.create("r")
+		_, _, err := s.Directory.List(s.t.Context(), engine.ListQuery{Cursor: "nonsense"})
+		require.Equal(s.t, engine.Invalid, engine.CodeOf(err))
 	}},
 }
 
 var unfinishedCases = []namedCase{
-	{"open runs, and closed ones with items", func(t *testing.T, s *subject) {
-		require.Empty(t, s.unfinished(t))
+	{"open runs, and closed ones with items", func(s *subject) {
+		require.Empty(s.t, s.unfinished())
 		for _, id := range []string{"open", "tidied", "closed", "closed+start", "closed+mail", "closed+fired"} {
-			summary := s.create(t, id)
+			summary := s.create(id)
 			if id == "open" {
 				continue
 			}
 			if id != "closed+start" {
-				require.NoError(t, s.Runs.Delete(t.Context(), id, []string{"start#1"}))
+				require.NoError(s.t, s.Runs.Delete(s.t.Context(), id, []string{"start#1"}))
 			}
 			if id != "tidied" {
-				s.end(t, summary, 1)
+				s.end(summary)
 			}
 		}
-		s.file(t, "closed+mail", mail("a"))
-		s.file(t, "closed+fired", fired(1, 1))
-		require.Equal(t, []string{"closed+fired", "closed+mail", "closed+start", "open", "tidied"}, s.unfinished(t))
-		require.NoError(t, s.Runs.Delete(t.Context(), "closed+fired", []string{fired(1, 1).Key}))
-		require.NoError(t, s.Runs.Delete(t.Context(), "closed+mail", []string{"mail#a"}))
-		require.Equal(t, []string{"closed+start", "open", "tidied"}, s.unfinished(t))
+		s.file("closed+mail", mail("a"))
+		s.file("closed+fired", fired(1))
+		require.Equal(s.t, []string{"closed+fired", "closed+mail", "closed+start", "open", "tidied"}, s.unfinished())
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "closed+fired", []string{fired(1).Key}))
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "closed+mail", []string{"mail#a"}))
+		require.Equal(s.t, []string{"closed+start", "open", "tidied"}, s.unfinished())
 	}},
-	{"each once, however many", func(t *testing.T, s *subject) {
+	{"each once, however many", func(s *subject) {
 		var want []string
 		for i := range 120 {
 			id := fmt.Sprintf("r%03d", i)
-			if summary := s.create(t, id); i%4 == 0 {
-				s.end(t, summary, 1)
-				s.file(t, id, fired(1, 1))
+			if summary := s.create(id); i%4 == 0 {
+				s.end(summary)
+				s.file(id, fired(1))
 			}
 			want = append(want, id)
 		}
-		require.Equal(t, want, s.unfinished(t))
+		require.Equal(s.t, want, s.unfinished())
 	}},
 }
 
 // population creates 25 runs, and gives their ids, the latest start first.
-func (s *subject) population(t *testing.T) (ids []string) {
-	t.Helper()
+func (s *subject) population() (ids []string) {
+	s.t.Helper()
 	for i := range 25 {
 		summary := newSummary(fmt.Sprint("r", i))
 		summary.Workflow = fmt.Sprint("w", i%2)
@@ -152,12 +151,12 @@ func (s *subject) population(t *testing.T) (ids []string) {
 		if i%4 == 0 {
 			summary.Attributes = history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(fmt.Sprint(i))}
 		}
-		require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
 		if i%3 == 0 {
-			s.end(t, summary, 1)
+			s.end(summary)
 		}
 		if i%5 == 0 {
-			require.NoError(t, s.Runs.Block(t.Context(), summary.Run, &engine.Block{Reason: engine.ReasonStuck}))
+			require.NoError(s.t, s.Runs.Block(s.t.Context(), summary.Run, &engine.Block{Reason: engine.ReasonStuck}))
 		}
 		ids = append(ids, summary.Run)
 	}
@@ -170,13 +169,13 @@ func (s *subject) population(t *testing.T) (ids []string) {
 }
 
 // list gives the ids of all pages.
-func (s *subject) list(t *testing.T, query engine.ListQuery) (ids []string) {
-	t.Helper()
+func (s *subject) list(query engine.ListQuery) (ids []string) {
+	s.t.Helper()
 	for {
-		page, next, err := s.Directory.List(t.Context(), query)
-		require.NoError(t, err)
+		page, next, err := s.Directory.List(s.t.Context(), query)
+		require.NoError(s.t, err)
 		if query.Limit > 0 {
-			require.LessOrEqual(t, len(page), query.Limit)
+			require.LessOrEqual(s.t, len(page), query.Limit)
 		}
 		for _, summary := range page {
 			ids = append(ids, summary.Run)
@@ -189,11 +188,11 @@ func (s *subject) list(t *testing.T, query engine.ListQuery) (ids []string) {
 }
 
 // unfinished gives the ids of all pages, sorted.
-func (s *subject) unfinished(t *testing.T) (ids []string) {
-	t.Helper()
+func (s *subject) unfinished() (ids []string) {
+	s.t.Helper()
 	for cursor := ""; ; {
-		page, next, err := s.Directory.Unfinished(t.Context(), cursor)
-		require.NoError(t, err)
+		page, next, err := s.Directory.Unfinished(s.t.Context(), cursor)
+		require.NoError(s.t, err)
 		ids = append(ids, page...)
 		if next == "" {
 			slices.Sort(ids)

@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"fmt"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,192 +10,192 @@ import (
 )
 
 var logCases = []namedCase{
-	{"records come back whole, in order", func(t *testing.T, s *subject) {
-		s.create(t, "r")
-		s.put(t, "r", 1, upTo(12)...)
-		for _, records := range [][]*history.Record{s.look(t, "r", engine.Position{}).Records, s.log(t, "r", 1, 0)} {
-			require.Equal(t, upTo(12), numbers(records))
+	{"records come back whole, in order", func(s *subject) {
+		s.create("r")
+		s.put("r", 1, upTo(12)...)
+		for _, records := range [][]*history.Record{s.look("r", engine.Position{}).Records, s.log("r", 1, 0)} {
+			require.Equal(s.t, upTo(12), numbers(records))
 			for _, rec := range records {
-				sameRecord(t, record(rec.Number), rec)
+				sameRecord(s.t, record(rec.Number), rec)
 			}
 		}
 	}},
-	{"a look gives what comes after the known record", func(t *testing.T, s *subject) {
-		s.create(t, "r")
-		s.put(t, "r", 1, 1, 2, 3)
-		require.Equal(t, []int{3}, numbers(s.look(t, "r", engine.Position{Generation: 1, Record: 2}).Records))
-		require.Empty(t, s.look(t, "r", engine.Position{Generation: 1, Record: 3}).Records)
-		require.Equal(t, upTo(3), numbers(s.look(t, "r", engine.Position{Generation: 2, Record: 3}).Records), "of another generation it is no news")
-		s.put(t, "r", 1, 4)
-		view := s.look(t, "r", engine.Position{Generation: 1, Record: 3})
-		require.Equal(t, []int{4}, numbers(view.Records))
-		require.False(t, view.More)
+	{"a look gives what comes after the known record", func(s *subject) {
+		s.create("r")
+		s.put("r", 1, 1, 2, 3)
+		require.Equal(s.t, []int{3}, numbers(s.look("r", engine.Position{Generation: 1, Record: 2}).Records))
+		require.Empty(s.t, s.look("r", engine.Position{Generation: 1, Record: 3}).Records)
+		require.Equal(s.t, upTo(3), numbers(s.look("r", engine.Position{Generation: 2, Record: 3}).Records), "of another generation it is no news")
+		s.put("r", 1, 4)
+		view := s.look("r", engine.Position{Generation: 1, Record: 3})
+		require.Equal(s.t, []int{4}, numbers(view.Records))
+		require.False(s.t, view.More)
 	}},
-	{"a place that is taken stays taken", func(t *testing.T, s *subject) {
-		s.create(t, "r")
-		s.put(t, "r", 1, 1)
+	{"a place that is taken stays taken", func(s *subject) {
+		s.create("r")
+		s.put("r", 1, 1)
 		for range 2 {
-			err := s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: recordOf(1, history.Payload(`"other"`))})
-			require.ErrorIs(t, err, engine.ErrTaken)
+			err := s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: recordOf(1, history.Payload(`"other"`))})
+			require.ErrorIs(s.t, err, engine.ErrTaken)
 		}
-		sameRecord(t, record(1), s.log(t, "r", 1, 0)[0])
+		sameRecord(s.t, record(1), s.log("r", 1, 0)[0])
 	}},
-	{"a taken place leaves summary and inbox as they are", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		s.put(t, "r", 1, 1)
-		require.ErrorIs(t, s.Runs.Put(t.Context(), next(summary, 1)), engine.ErrTaken)
-		view := s.look(t, "r", engine.Position{})
-		sameSummary(t, summary, view.Summary)
-		require.Equal(t, []string{"start#1"}, keys(view.Inbox))
+	{"a taken place leaves summary and inbox as they are", func(s *subject) {
+		summary := s.create("r")
+		s.put("r", 1, 1)
+		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(summary, 1)), engine.ErrTaken)
+		view := s.look("r", engine.Position{})
+		sameSummary(s.t, summary, view.Summary)
+		require.Equal(s.t, []string{"start#1"}, keys(view.Inbox))
 	}},
-	{"a summary of another generation leaves the log as it is", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		s.put(t, "r", 1, 1)
-		require.NoError(t, s.Runs.Put(t.Context(), next(summary, 2)))
-		require.ErrorIs(t, s.Runs.Put(t.Context(), next(summary, 3)), engine.ErrTaken)
-		require.ErrorIs(t, s.Runs.Put(t.Context(), next(summary, 0)), engine.ErrTaken)
-		require.Equal(t, upTo(2), numbers(s.log(t, "r", 1, 0)))
-		view := s.look(t, "r", engine.Position{})
-		require.Equal(t, 2, view.Summary.Generation)
-		require.Empty(t, view.Records)
-		require.Equal(t, []string{"start#1", "start#2"}, keys(view.Inbox))
+	{"a summary of another generation leaves the log as it is", func(s *subject) {
+		summary := s.create("r")
+		s.put("r", 1, 1)
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 2)))
+		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(summary, 3)), engine.ErrTaken)
+		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(summary, 0)), engine.ErrTaken)
+		require.Equal(s.t, upTo(2), numbers(s.log("r", 1, 0)))
+		view := s.look("r", engine.Position{})
+		require.Equal(s.t, 2, view.Summary.Generation)
+		require.Empty(s.t, view.Records)
+		require.Equal(s.t, []string{"start#1", "start#2"}, keys(view.Inbox))
 	}},
-	{"logs of earlier generations stay readable", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
+	{"logs of earlier generations stay readable", func(s *subject) {
+		summary := s.create("r")
 		for generation := 1; generation <= 4; generation++ {
-			s.put(t, "r", generation, upTo(generation)...)
+			s.put("r", generation, upTo(generation)...)
 			commit := next(summary, generation+1)
-			require.NoError(t, s.Runs.Put(t.Context(), commit))
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), commit))
 			summary = commit.Summary
 		}
-		s.put(t, "r", 5, 1)
+		s.put("r", 5, 1)
 		for generation := 1; generation <= 4; generation++ {
-			require.Equal(t, upTo(generation+1), numbers(s.log(t, "r", generation, 0)))
-			require.Equal(t, []int{generation + 1}, numbers(s.log(t, "r", generation, generation)))
+			require.Equal(s.t, upTo(generation+1), numbers(s.log("r", generation, 0)))
+			require.Equal(s.t, []int{generation + 1}, numbers(s.log("r", generation, generation)))
 		}
-		require.Equal(t, []int{1}, numbers(s.look(t, "r", engine.Position{Generation: 4, Record: 1}).Records))
-		require.Empty(t, s.log(t, "r", 6, 0))
+		require.Equal(s.t, []int{1}, numbers(s.look("r", engine.Position{Generation: 4, Record: 1}).Records))
+		require.Empty(s.t, s.log("r", 6, 0))
 	}},
-	{"an earlier generation's places are still taken", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		s.put(t, "r", 1, 1)
-		require.NoError(t, s.Runs.Put(t.Context(), next(summary, 2)))
+	{"an earlier generation's places are still taken", func(s *subject) {
+		summary := s.create("r")
+		s.put("r", 1, 1)
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 2)))
 		for n := range 2 {
-			require.ErrorIs(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(n + 1)}), engine.ErrTaken)
+			require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(n + 1)}), engine.ErrTaken)
 		}
-		s.put(t, "r", 2, 1, 2)
+		s.put("r", 2, 1, 2)
 	}},
-	{"a closed run goes on in a new generation without a record", func(t *testing.T, s *subject) {
-		ended := s.end(t, s.create(t, "r"), 1)
-		require.NoError(t, s.Runs.Put(t.Context(), next(ended, 0)))
-		view := s.look(t, "r", engine.Position{Generation: 1, Record: 1})
-		require.Equal(t, 2, view.Summary.Generation)
-		require.Equal(t, history.Running, view.Summary.Status)
-		require.Empty(t, view.Records)
-		require.ErrorIs(t, s.Runs.Put(t.Context(), next(ended, 0)), engine.ErrTaken, "only one of two callers begins it")
+	{"a closed run goes on in a new generation without a record", func(s *subject) {
+		ended := s.end(s.create("r"))
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(ended, 0)))
+		view := s.look("r", engine.Position{Generation: 1, Record: 1})
+		require.Equal(s.t, 2, view.Summary.Generation)
+		require.Equal(s.t, history.Running, view.Summary.Status)
+		require.Empty(s.t, view.Records)
+		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(ended, 0)), engine.ErrTaken, "only one of two callers begins it")
 	}},
-	{"logs of other runs are theirs", func(t *testing.T, s *subject) {
+	{"logs of other runs are theirs", func(s *subject) {
 		for i := range 20 {
-			s.create(t, fmt.Sprint("r", i))
-			s.put(t, fmt.Sprint("r", i), 1, upTo(i)...)
+			s.create(fmt.Sprint("r", i))
+			s.put(fmt.Sprint("r", i), 1, upTo(i)...)
 		}
 		for i := range 20 {
-			require.Equal(t, upTo(i), numbers(s.log(t, fmt.Sprint("r", i), 1, 0)))
+			require.Equal(s.t, upTo(i), numbers(s.log(fmt.Sprint("r", i), 1, 0)))
 		}
 	}},
-	{"a long log comes in pages", func(t *testing.T, s *subject) {
-		s.create(t, "r")
+	{"a long log comes in pages", func(s *subject) {
+		s.create("r")
 		const length, size = 20, 300 << 10
 		for n := range length {
-			require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
 		}
-		view := s.look(t, "r", engine.Position{})
-		require.True(t, view.More, "6 MB do not come at once")
-		require.NotEmpty(t, view.Records)
-		rest := s.log(t, "r", 1, len(view.Records))
-		require.Equal(t, upTo(length), append(numbers(view.Records), numbers(rest)...))
-		require.Equal(t, upTo(length), numbers(s.log(t, "r", 1, 0)))
-		require.False(t, s.look(t, "r", engine.Position{Generation: 1, Record: length - 1}).More)
+		view := s.look("r", engine.Position{})
+		require.True(s.t, view.More, "6 MB do not come at once")
+		require.NotEmpty(s.t, view.Records)
+		rest := s.log("r", 1, len(view.Records))
+		require.Equal(s.t, upTo(length), append(numbers(view.Records), numbers(rest)...))
+		require.Equal(s.t, upTo(length), numbers(s.log("r", 1, 0)))
+		require.False(s.t, s.look("r", engine.Position{Generation: 1, Record: length - 1}).More)
 	}},
-	{"payloads of 5 MB", func(t *testing.T, s *subject) {
+	{"payloads of 5 MB", func(s *subject) {
 		const size = 5 << 20
 		summary := newSummary("r")
 		summary.Input = big(size)
-		require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
 		item := mail("big")
 		item.Event = history.NewSignal("big", "approve", big(size))
-		s.file(t, "r", item)
+		s.file("r", item)
 		for n := range 3 {
-			require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
 		}
-		view := s.look(t, "r", engine.Position{})
-		require.Len(t, view.Summary.Input, size)
+		view := s.look("r", engine.Position{})
+		require.Len(s.t, view.Summary.Input, size)
 		for _, item := range view.Inbox {
 			if signal, ok := item.Event.(*history.SignalReceived); ok {
-				require.Len(t, signal.Input, size)
+				require.Len(s.t, signal.Input, size)
 			}
 		}
-		records := s.log(t, "r", 1, 0)
-		require.Equal(t, upTo(3), numbers(records))
+		records := s.log("r", 1, 0)
+		require.Equal(s.t, upTo(3), numbers(records))
 		for _, rec := range records {
-			require.Len(t, rec.Commands[0].(*history.ScheduleActivity).Input, size)
+			require.Len(s.t, rec.Commands[0].(*history.ScheduleActivity).Input, size)
 		}
 	}},
 }
 
 var summaryCases = []namedCase{
-	{"a record without a summary leaves it as it is", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		s.put(t, "r", 1, 1)
-		got, err := s.Runs.Summary(t.Context(), "r")
-		require.NoError(t, err)
-		sameSummary(t, summary, got)
+	{"a record without a summary leaves it as it is", func(s *subject) {
+		summary := s.create("r")
+		s.put("r", 1, 1)
+		got, err := s.Runs.Summary(s.t.Context(), "r")
+		require.NoError(s.t, err)
+		sameSummary(s.t, summary, got)
 	}},
-	{"a summary replaces the one before, all of it", func(t *testing.T, s *subject) {
-		full := fullSummary("r")
+	{"a summary replaces the one before, all of it", func(s *subject) {
+		full := fullSummary()
 		full.Status = history.Running
-		require.NoError(t, s.Runs.Create(t.Context(), full, startItem(1)))
+		require.NoError(s.t, s.Runs.Create(s.t.Context(), full, startItem(1)))
 		for i, summary := range []*engine.Summary{newSummary("r"), full, newSummary("r")} {
-			require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(i + 1), Summary: summary}))
-			got, err := s.Runs.Summary(t.Context(), "r")
-			require.NoError(t, err)
-			sameSummary(t, summary, got)
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(i + 1), Summary: summary}))
+			got, err := s.Runs.Summary(s.t.Context(), "r")
+			require.NoError(s.t, err)
+			sameSummary(s.t, summary, got)
 		}
 	}},
-	{"a mark is put on, replaced, and taken off", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
+	{"a mark is put on, replaced, and taken off", func(s *subject) {
+		summary := s.create("r")
 		for _, block := range []*engine.Block{
 			{Since: epoch, Reason: engine.ReasonStuck, Message: "m", Version: "v1"}, {Since: epoch, Reason: engine.ReasonUnreadable}, nil, nil,
 		} {
-			require.NoError(t, s.Runs.Block(t.Context(), "r", block))
+			require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", block))
 			summary.Blocked = block
-			got, err := s.Runs.Summary(t.Context(), "r")
-			require.NoError(t, err)
-			sameSummary(t, summary, got)
+			got, err := s.Runs.Summary(s.t.Context(), "r")
+			require.NoError(s.t, err)
+			sameSummary(s.t, summary, got)
 		}
 	}},
-	{"a mark stays when a record without a summary is put", func(t *testing.T, s *subject) {
-		s.create(t, "r")
-		require.NoError(t, s.Runs.Block(t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}))
-		s.put(t, "r", 1, 1)
-		require.NotNil(t, s.look(t, "r", engine.Position{}).Summary.Blocked)
+	{"a mark stays when a record without a summary is put", func(s *subject) {
+		s.create("r")
+		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}))
+		s.put("r", 1, 1)
+		require.NotNil(s.t, s.look("r", engine.Position{}).Summary.Blocked)
 	}},
-	{"a summary replaces the mark, too", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		require.NoError(t, s.Runs.Block(t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}))
-		s.end(t, summary, 1)
-		require.Nil(t, s.look(t, "r", engine.Position{}).Summary.Blocked)
-		page, _, err := s.Directory.List(t.Context(), engine.ListQuery{Blocked: true})
-		require.NoError(t, err)
-		require.Empty(t, page)
+	{"a summary replaces the mark, too", func(s *subject) {
+		summary := s.create("r")
+		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}))
+		s.end(summary)
+		require.Nil(s.t, s.look("r", engine.Position{}).Summary.Blocked)
+		page, _, err := s.Directory.List(s.t.Context(), engine.ListQuery{Blocked: true})
+		require.NoError(s.t, err)
+		require.Empty(s.t, page)
 	}},
-	{"marking changes nothing else", func(t *testing.T, s *subject) {
-		ended := s.end(t, s.create(t, "r"), 1)
+	{"marking changes nothing else", func(s *subject) {
+		ended := s.end(s.create("r"))
 		ended.Blocked = &engine.Block{Since: epoch, Reason: engine.ReasonUndeliverable}
-		require.NoError(t, s.Runs.Block(t.Context(), "r", ended.Blocked))
-		view := s.look(t, "r", engine.Position{})
-		sameSummary(t, ended, view.Summary)
-		require.Equal(t, []string{"start#1"}, keys(view.Inbox))
-		require.Equal(t, []int{1}, numbers(view.Records))
+		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", ended.Blocked))
+		view := s.look("r", engine.Position{})
+		sameSummary(s.t, ended, view.Summary)
+		require.Equal(s.t, []string{"start#1"}, keys(view.Inbox))
+		require.Equal(s.t, []int{1}, numbers(view.Records))
 	}},
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,85 +17,85 @@ import (
 const racers = 50
 
 var raceCases = []namedCase{
-	{"of many that put one record, one wins", func(t *testing.T, s *subject) {
-		s.create(t, "r")
+	{"of many that put one record, one wins", func(s *subject) {
+		s.create("r")
 		for n := 1; n <= 5; n++ {
-			winner := s.race(t, engine.ErrTaken, func(i int) error {
+			winner := s.race(engine.ErrTaken, func(i int) error {
 				rec := recordOf(n, history.Payload(fmt.Sprint(i)))
-				return s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: rec})
+				return s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: rec})
 			})
-			rec := s.log(t, "r", 1, n-1)[0]
-			require.Equal(t, fmt.Sprint(winner), string(rec.Commands[0].(*history.ScheduleActivity).Input))
+			rec := s.log("r", 1, n-1)[0]
+			require.Equal(s.t, fmt.Sprint(winner), string(rec.Commands[0].(*history.ScheduleActivity).Input))
 		}
-		require.Equal(t, upTo(5), numbers(s.look(t, "r", engine.Position{}).Records))
+		require.Equal(s.t, upTo(5), numbers(s.look("r", engine.Position{}).Records))
 	}},
-	{"of many that create one run, one wins", func(t *testing.T, s *subject) {
-		winner := s.race(t, engine.ErrTaken, func(i int) error {
+	{"of many that create one run, one wins", func(s *subject) {
+		winner := s.race(engine.ErrTaken, func(i int) error {
 			summary := newSummary("r")
 			summary.Workflow = fmt.Sprint(i)
-			return s.Runs.Create(t.Context(), summary, startItem(1))
+			return s.Runs.Create(s.t.Context(), summary, startItem(1))
 		})
-		require.Equal(t, fmt.Sprint(winner), s.look(t, "r", engine.Position{}).Summary.Workflow)
+		require.Equal(s.t, fmt.Sprint(winner), s.look("r", engine.Position{}).Summary.Workflow)
 	}},
-	{"of many that begin one generation, one wins", func(t *testing.T, s *subject) {
-		ended := s.end(t, s.create(t, "r"), 1)
-		winner := s.race(t, engine.ErrTaken, func(i int) error {
+	{"of many that begin one generation, one wins", func(s *subject) {
+		ended := s.end(s.create("r"))
+		winner := s.race(engine.ErrTaken, func(i int) error {
 			commit := next(ended, 0)
 			commit.Summary.Workflow = fmt.Sprint(i)
-			return s.Runs.Put(t.Context(), commit)
+			return s.Runs.Put(s.t.Context(), commit)
 		})
-		require.Equal(t, fmt.Sprint(winner), s.look(t, "r", engine.Position{}).Summary.Workflow)
-		s.put(t, "r", 2, 1)
+		require.Equal(s.t, fmt.Sprint(winner), s.look("r", engine.Position{}).Summary.Workflow)
+		s.put("r", 2, 1)
 	}},
-	{"of many that close one generation, one wins, and the log shows no other", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
-		s.race(t, engine.ErrTaken, func(i int) error {
+	{"of many that close one generation, one wins, and the log shows no other", func(s *subject) {
+		summary := s.create("r")
+		s.race(engine.ErrTaken, func(i int) error {
 			commit := next(summary, i%3+1) // not all at the same record: the summary decides, too
-			return s.Runs.Put(t.Context(), commit)
+			return s.Runs.Put(s.t.Context(), commit)
 		})
-		require.Len(t, s.log(t, "r", 1, 0), 1)
+		require.Len(s.t, s.log("r", 1, 0), 1)
 	}},
-	{"of many that file one item, one is first", func(t *testing.T, s *subject) {
-		s.create(t, "r")
+	{"of many that file one item, one is first", func(s *subject) {
+		s.create("r")
 		errThere := errors.New("there")
-		s.race(t, errThere, func(i int) error {
+		s.race(errThere, func(i int) error {
 			item := mail("a")
 			item.Durable = i%2 == 0
-			there, err := s.Runs.File(t.Context(), "r", item)
+			there, err := s.Runs.File(s.t.Context(), "r", item)
 			if there {
 				return errThere
 			}
 			return err
 		})
-		require.Equal(t, []string{"mail#a", "start#1"}, keys(s.look(t, "r", engine.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
 	}},
-	{"readers never see a gap, nor a result before what asked for it", func(t *testing.T, s *subject) {
+	{"readers never see a gap, nor a result before what asked for it", func(s *subject) {
 		const runs, length = 4, 60
 		var writers, readers sync.WaitGroup
 		var done atomic.Bool
 		for i := range runs {
 			run := fmt.Sprint("r", i)
-			s.create(t, run)
+			s.create(run)
 			writers.Go(func() {
 				for n := 1; n <= length; n++ {
-					if !assert.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: run, Generation: 1, Record: record(n)})) {
+					if !assert.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: run, Generation: 1, Record: record(n)})) {
 						return
 					}
 					// A result of record n is filed after it: whoever sees the item sees the record.
-					item := fired(1, int64(n))
+					item := fired(int64(n))
 					item.Durable = n%2 == 0
-					_, err := s.Runs.File(t.Context(), run, item)
-					assert.NoError(t, err)
+					_, err := s.Runs.File(s.t.Context(), run, item)
+					assert.NoError(s.t, err)
 					if n > 3 {
-						assert.NoError(t, s.Runs.Delete(t.Context(), run, []string{fired(1, int64(n-3)).Key}))
+						assert.NoError(s.t, s.Runs.Delete(s.t.Context(), run, []string{fired(int64(n - 3)).Key}))
 					}
 				}
 			})
 			for range 2 {
 				readers.Go(func() {
 					for known := 0; !done.Load(); {
-						last := s.lookForGaps(t, run, known)
-						if known = last - 3; known < 0 || t.Failed() {
+						last := s.lookForGaps(run, known)
+						if known = last - 3; known < 0 || s.t.Failed() {
 							known = 0
 						}
 					}
@@ -107,20 +106,20 @@ var raceCases = []namedCase{
 		done.Store(true)
 		readers.Wait()
 		for i := range runs {
-			require.Equal(t, upTo(length), numbers(s.log(t, fmt.Sprint("r", i), 1, 0)))
+			require.Equal(s.t, upTo(length), numbers(s.log(fmt.Sprint("r", i), 1, 0)))
 		}
 	}},
-	{"a transaction shows as a whole", func(t *testing.T, s *subject) {
-		summary := s.create(t, "r")
+	{"a transaction shows as a whole", func(s *subject) {
+		summary := s.create("r")
 		var readers sync.WaitGroup
 		var done atomic.Bool
 		for range 3 {
 			readers.Go(func() {
-				for !done.Load() && !t.Failed() {
+				for !done.Load() && !s.t.Failed() {
 					// The log may be read a little later than the summary: it may be longer, never shorter.
-					view, err := s.Runs.Look(t.Context(), "r", engine.Position{})
-					if assert.NoError(t, err) && view.Summary.State != nil {
-						assert.GreaterOrEqual(t, len(view.Records), int(view.Summary.State[0]-'0'))
+					view, err := s.Runs.Look(s.t.Context(), "r", engine.Position{})
+					if assert.NoError(s.t, err) && view.Summary.State != nil {
+						assert.GreaterOrEqual(s.t, len(view.Records), int(view.Summary.State[0]-'0'))
 					}
 				}
 			})
@@ -128,7 +127,7 @@ var raceCases = []namedCase{
 		for n := 1; n <= 9; n++ {
 			changed := *summary
 			changed.State = history.Payload(fmt.Sprint(n))
-			require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(n), Summary: &changed}))
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(n), Summary: &changed}))
 		}
 		done.Store(true)
 		readers.Wait()
@@ -136,8 +135,8 @@ var raceCases = []namedCase{
 }
 
 // race has many goroutines do something that one of them can do, and gives that one.
-func (s *subject) race(t *testing.T, lost error, attempt func(i int) error) (winner int) {
-	t.Helper()
+func (s *subject) race(lost error, attempt func(i int) error) (winner int) {
+	s.t.Helper()
 	errs := make([]error, racers)
 	begin := make(chan struct{})
 	var all sync.WaitGroup
@@ -152,30 +151,30 @@ func (s *subject) race(t *testing.T, lost error, attempt func(i int) error) (win
 	winner = -1
 	for i, err := range errs {
 		if err == nil {
-			require.Equal(t, -1, winner, "both %d and %d won", winner, i)
+			require.Equal(s.t, -1, winner, "both %d and %d won", winner, i)
 			winner = i
 			continue
 		}
-		require.ErrorIs(t, err, lost)
+		require.ErrorIs(s.t, err, lost)
 	}
-	require.NotEqual(t, -1, winner, "nobody won")
+	require.NotEqual(s.t, -1, winner, "nobody won")
 	return winner
 }
 
 // lookForGaps looks from a known record, and gives the last one.
-func (s *subject) lookForGaps(t *testing.T, run string, known int) int {
-	view, err := s.Runs.Look(t.Context(), run, engine.Position{Generation: 1, Record: known})
-	if !assert.NoError(t, err) {
+func (s *subject) lookForGaps(run string, known int) int {
+	view, err := s.Runs.Look(s.t.Context(), run, engine.Position{Generation: 1, Record: known})
+	if !assert.NoError(s.t, err) {
 		return known
 	}
 	last := known
 	for _, rec := range view.Records {
-		assert.Equal(t, last+1, rec.Number, "a gap in the log")
+		assert.Equal(s.t, last+1, rec.Number, "a gap in the log")
 		last = rec.Number
 	}
 	for _, item := range view.Inbox {
 		if e, ok := item.Event.(*history.TimerFired); ok && !view.More {
-			assert.LessOrEqual(t, e.Seq, int64(last), "the inbox is read before the log")
+			assert.LessOrEqual(s.t, e.Seq, int64(last), "the inbox is read before the log")
 		}
 	}
 	return last

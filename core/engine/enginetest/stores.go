@@ -39,7 +39,7 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
-					c.test(t, &subject{Stores: open(t), can: capabilities})
+					c.test(&subject{Stores: open(t), t: t, can: capabilities})
 				})
 			}
 		})
@@ -48,11 +48,12 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 
 type namedCase struct {
 	name string
-	test func(t *testing.T, s *subject)
+	test func(s *subject)
 }
 
 // subject is a store under test, with verbs that fail the test.
 type subject struct {
 	Stores
+	t   *testing.T
 	can Capabilities
 }

@@ -32,10 +32,10 @@ func mail(id string) engine.Item {
 	return engine.Item{Key: event.Key(1), Event: event, Stamp: epoch.UnixNano(), Durable: true}
 }
 
-func fired(generation int, seq int64) engine.Item {
+func fired(seq int64) engine.Item {
 	event := &history.TimerFired{Seq: seq}
 	history.File(event, "f-fired")
-	return engine.Item{Key: event.Key(generation), Event: event, Stamp: 3}
+	return engine.Item{Key: event.Key(1), Event: event, Stamp: 3}
 }
 
 func record(number int) *history.Record { return recordOf(number, history.Payload(`{"step":true}`)) }
@@ -52,40 +52,40 @@ func recordOf(number int, input history.Payload) *history.Record {
 	return rec
 }
 
-func (s *subject) create(t *testing.T, run string) *engine.Summary {
-	t.Helper()
+func (s *subject) create(run string) *engine.Summary {
+	s.t.Helper()
 	summary := newSummary(run)
-	require.NoError(t, s.Runs.Create(t.Context(), summary, startItem(1)))
+	require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
 	return summary
 }
 
-func (s *subject) put(t *testing.T, run string, generation int, numbers ...int) {
-	t.Helper()
+func (s *subject) put(run string, generation int, numbers ...int) {
+	s.t.Helper()
 	for _, n := range numbers {
-		require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: run, Generation: generation, Record: record(n)}))
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: run, Generation: generation, Record: record(n)}))
 	}
 }
 
-func (s *subject) file(t *testing.T, run string, item engine.Item) {
-	t.Helper()
-	there, err := s.Runs.File(t.Context(), run, item)
-	require.NoError(t, err)
-	require.False(t, there, "an item of key %s was there", item.Key)
+func (s *subject) file(run string, item engine.Item) {
+	s.t.Helper()
+	there, err := s.Runs.File(s.t.Context(), run, item)
+	require.NoError(s.t, err)
+	require.False(s.t, there, "an item of key %s was there", item.Key)
 }
 
-func (s *subject) look(t *testing.T, run string, known engine.Position) *engine.View {
-	t.Helper()
-	view, err := s.Runs.Look(t.Context(), run, known)
-	require.NoError(t, err)
+func (s *subject) look(run string, known engine.Position) *engine.View {
+	s.t.Helper()
+	view, err := s.Runs.Look(s.t.Context(), run, known)
+	require.NoError(s.t, err)
 	return view
 }
 
 // log reads all records of a generation after a number, page by page.
-func (s *subject) log(t *testing.T, run string, generation, after int) (records []*history.Record) {
-	t.Helper()
+func (s *subject) log(run string, generation, after int) (records []*history.Record) {
+	s.t.Helper()
 	for {
-		page, err := s.Runs.Records(t.Context(), run, generation, after)
-		require.NoError(t, err)
+		page, err := s.Runs.Records(s.t.Context(), run, generation, after)
+		require.NoError(s.t, err)
 		if len(page) == 0 {
 			return records
 		}
@@ -94,20 +94,20 @@ func (s *subject) log(t *testing.T, run string, generation, after int) (records 
 	}
 }
 
-func (s *subject) reopen(t *testing.T) {
-	t.Helper()
+func (s *subject) reopen() {
+	s.t.Helper()
 	if s.Reopen == nil {
-		t.Skip("the store is volatile: Stores.Reopen is nil")
+		s.t.Skip("the store is volatile: Stores.Reopen is nil")
 	}
-	s.Stores = s.Reopen(t)
+	s.Stores = s.Reopen(s.t)
 }
 
-// end closes a run at a record.
-func (s *subject) end(t *testing.T, summary *engine.Summary, number int) *engine.Summary {
-	t.Helper()
+// end closes a run by its first record.
+func (s *subject) end(summary *engine.Summary) *engine.Summary {
+	s.t.Helper()
 	ended := *summary
 	ended.Status, ended.Closed, ended.Result = history.Completed, summary.Started.Add(time.Hour), history.Payload(`"done"`)
-	require.NoError(t, s.Runs.Put(t.Context(), &engine.Commit{Run: summary.Run, Generation: summary.Generation, Record: record(number), Summary: &ended}))
+	require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: summary.Run, Generation: summary.Generation, Record: record(1), Summary: &ended}))
 	return &ended
 }
 

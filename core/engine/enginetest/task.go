@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"slices"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,33 +10,33 @@ import (
 )
 
 var taskCases = []namedCase{
-	{"there is none", func(t *testing.T, s *subject) {
-		state, err := s.Tasks.LoadTask(t.Context(), engine.TaskKey{Run: "r", Generation: 1, Seq: 1})
-		require.NoError(t, err)
-		require.Nil(t, state)
-		require.Empty(t, s.tasks(t, "r"))
-		require.NoError(t, s.Tasks.DeleteTask(t.Context(), engine.TaskKey{Run: "r", Generation: 1, Seq: 1}))
+	{"there is none", func(s *subject) {
+		state, err := s.Tasks.LoadTask(s.t.Context(), engine.TaskKey{Run: "r", Generation: 1, Seq: 1})
+		require.NoError(s.t, err)
+		require.Nil(s.t, state)
+		require.Empty(s.t, s.tasks("r"))
+		require.NoError(s.t, s.Tasks.DeleteTask(s.t.Context(), engine.TaskKey{Run: "r", Generation: 1, Seq: 1}))
 	}},
-	{"states come back whole, the last one saved", func(t *testing.T, s *subject) {
+	{"states come back whole, the last one saved", func(s *subject) {
 		full := fullTask("r", 1, 1)
 		bare := &engine.TaskState{TaskKey: full.TaskKey}
 		for _, want := range []*engine.TaskState{bare, full, bare} {
-			require.NoError(t, s.Tasks.SaveTask(t.Context(), want))
-			got, err := s.Tasks.LoadTask(t.Context(), want.TaskKey)
-			require.NoError(t, err)
-			require.JSONEq(t, jsonOf(t, want), jsonOf(t, got))
+			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), want))
+			got, err := s.Tasks.LoadTask(s.t.Context(), want.TaskKey)
+			require.NoError(s.t, err)
+			require.JSONEq(s.t, jsonOf(s.t, want), jsonOf(s.t, got))
 		}
 	}},
-	{"a task is of one run, one generation, one call", func(t *testing.T, s *subject) {
+	{"a task is of one run, one generation, one call", func(s *subject) {
 		for _, key := range []engine.TaskKey{{Run: "a", Generation: 1, Seq: 1}, {Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}, {Run: "b", Generation: 1, Seq: 1}} {
-			require.NoError(t, s.Tasks.SaveTask(t.Context(), fullTask(key.Run, key.Generation, key.Seq)))
+			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), fullTask(key.Run, key.Generation, key.Seq)))
 		}
-		require.Equal(t, []engine.TaskKey{{Run: "a", Generation: 1, Seq: 1}, {Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks(t, "a"))
+		require.Equal(s.t, []engine.TaskKey{{Run: "a", Generation: 1, Seq: 1}, {Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks("a"))
 		for range 2 {
-			require.NoError(t, s.Tasks.DeleteTask(t.Context(), engine.TaskKey{Run: "a", Generation: 1, Seq: 1}))
-			require.Equal(t, []engine.TaskKey{{Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks(t, "a"))
+			require.NoError(s.t, s.Tasks.DeleteTask(s.t.Context(), engine.TaskKey{Run: "a", Generation: 1, Seq: 1}))
+			require.Equal(s.t, []engine.TaskKey{{Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks("a"))
 		}
-		require.Equal(t, []engine.TaskKey{{Run: "b", Generation: 1, Seq: 1}}, s.tasks(t, "b"))
+		require.Equal(s.t, []engine.TaskKey{{Run: "b", Generation: 1, Seq: 1}}, s.tasks("b"))
 	}},
 }
 
@@ -47,10 +46,10 @@ func fullTask(run string, generation int, seq int64) *engine.TaskState {
 }
 
 // tasks gives the keys of a run's tasks, in order.
-func (s *subject) tasks(t *testing.T, run string) (keys []engine.TaskKey) {
-	t.Helper()
-	states, err := s.Tasks.TasksOf(t.Context(), run)
-	require.NoError(t, err)
+func (s *subject) tasks(run string) (keys []engine.TaskKey) {
+	s.t.Helper()
+	states, err := s.Tasks.TasksOf(s.t.Context(), run)
+	require.NoError(s.t, err)
 	for _, state := range states {
 		keys = append(keys, state.TaskKey)
 	}

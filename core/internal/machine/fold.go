@@ -23,6 +23,8 @@ type Fold struct {
 type Pending struct {
 	Command history.Sequenced
 	Time    time.Time
+	// Cancel is the request to stop that the log has, if it has one.
+	Cancel history.Command
 }
 
 // Add goes on by one record.
@@ -46,16 +48,36 @@ func (f *Fold) Add(rec *history.Record) {
 	for _, command := range rec.Commands {
 		switch command := command.(type) {
 		case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
-			f.pending = append(f.pending, Pending{command.(history.Sequenced), rec.Time})
+			f.pending = append(f.pending, Pending{Command: command.(history.Sequenced), Time: rec.Time})
 		case *history.CancelTimer:
 			f.drop(command.Seq())
 		case *history.CancelActivity:
-			if command.Abandoned {
+			if f.asked(command); command.Abandoned {
 				f.drop(command.Seq())
 			}
+		case *history.CancelChild:
+			f.asked(command)
 		}
 	}
 	f.Records, f.Closes = rec.Number, rec.Closes()
+}
+
+func (f *Fold) asked(cancel history.Sequenced) {
+	for i := range f.pending {
+		if f.pending[i].Command.Seq() == cancel.Seq() {
+			f.pending[i].Cancel = cancel
+		}
+	}
+}
+
+// Find gives a pending command by its number.
+func (f *Fold) Find(seq int64) (history.Sequenced, bool) {
+	for _, p := range f.pending {
+		if p.Command.Seq() == seq {
+			return p.Command, true
+		}
+	}
+	return nil, false
 }
 
 func (f *Fold) drop(seq int64) {

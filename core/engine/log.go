@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
+)
+
+// segments lists the parts of earlier generations that make up a base, the oldest first.
+func (e *Engine) segments(ctx context.Context, run string, base history.Base) ([]history.Base, error) {
+	segments := []history.Base{base}
+	for {
+		first, err := e.Runs.Records(ctx, run, segments[0].Generation, 0)
+		if err != nil || len(first) == 0 {
+			return segments, err
+		}
+		var earlier *history.Base
+		for _, event := range first[0].Events {
+			if started, ok := event.(*history.Started); ok {
+				earlier = started.Base
+			}
+		}
+		if earlier == nil {
+			return segments, nil
+		}
+		segments = append([]history.Base{*earlier}, segments...)
+	}
+}
+
+// logReader gives the records of one generation one at a time, and reads page after page.
+type logReader struct {
+	runs       Runs
+	ctx        context.Context //nolint:containedctx // lives as long as one replay
+	run        string
+	generation int
+	page       []*history.Record
+	more       bool
+	last       int
+	err        error
+}
+
+func (r *logReader) next() (*history.Record, error) {
+	for len(r.page) == 0 {
+		if !r.more {
+			return nil, nil
+		}
+		if r.page, r.err = r.runs.Records(r.ctx, r.run, r.generation, r.last); r.err != nil {
+			return nil, r.err
+		}
+		r.more = len(r.page) > 0
+	}
+	rec := r.page[0]
+	r.page = r.page[1:]
+	if r.last != 0 && rec.Number != r.last+1 {
+		r.err = fmt.Errorf("%w: the log goes from record %d to record %d", history.ErrUnreadable, r.last, rec.Number)
+		return nil, r.err
+	}
+	r.last = rec.Number
+	return rec, nil
+}
+
+// eachRecord goes through one generation's own log.
+func (e *Engine) eachRecord(ctx context.Context, run string, generation int, do func(*history.Record)) error {
+	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: generation, more: true}
+	for {
+		rec, err := log.next()
+		if rec == nil || err != nil {
+			return err
+		}
+		do(rec)
+	}
+}
+
+// Export goes through all records that count for a generation, in order: where a reset began it, those of the earlier
+// generations that it goes on from come first. An error that each returns ends it, and is returned.
+func (e *Engine) Export(ctx context.Context, run string, generation int, each func(*history.Record) error) error {
+	var refused error
+	err := e.eachThatCounts(ctx, run, generation, func(_ int, rec *history.Record) error {
+		refused = each(rec)
+		return refused
+	})
+	if refused != nil {
+		return refused
+	}
+	return e.unavailable(err, "the log was not read")
+}
+
+func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int, each func(generation int, rec *history.Record) error) error {
+	first, err := e.Runs.Records(ctx, run, generation, 0)
+	if err != nil {
+		return err
+	}
+	own := history.Base{Generation: generation, Record: math.MaxInt}
+	segments := []history.Base{own}
+	if base := baseOf(&View{Records: first}); base != nil {
+		earlier, err := e.segments(ctx, run, *base)
+		if err != nil {
+			return err
+		}
+		segments = append(earlier, own)
+	}
+	for _, segment := range segments {
+		log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}
+		if segment == own {
+			log.page = first
+		}
+		for {
+			rec, err := log.next()
+			if err != nil {
+				return err
+			}
+			if rec == nil || rec.Number > segment.Record {
+				break
+			}
+			if err := each(segment.Generation, rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fold reads all that counts for a generation without running its code.
+func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine.Fold, error) {
+	whole, own := &machine.Fold{}, 0
+	err := e.eachThatCounts(ctx, run, generation, func(g int, rec *history.Record) error {
+		if whole.Add(rec); g == generation {
+			own = rec.Number
+		}
+		return nil
+	})
+	whole.Records = own
+	return whole, err
+}
+
+// readLedger makes the ledger of one generation from its log.
+func (e *Engine) readLedger(ctx context.Context, run string, generation int) (*ledger, error) {
+	l := newLedger()
+	err := e.eachRecord(ctx, run, generation, func(rec *history.Record) { l.add(generation, rec) })
+	return l, err
+}

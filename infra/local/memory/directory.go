@@ -1,0 +1,125 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// defaultPage is the length of a page where none is asked for.
+const defaultPage = 100
+
+// listed is a run's place in a listing: by the time of its start, then of its creation.
+type listed struct {
+	started time.Time
+	number  int
+	name    string
+	summary *engine.Summary
+	mail    bool
+}
+
+func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(all, func(a, b listed) int { return b.compare(a) })
+	var from listed
+	if query.Cursor != "" {
+		if from, err = parseCursor(query.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	limit := query.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	var last listed
+	for _, l := range all {
+		if query.Cursor != "" && l.compare(from) >= 0 || !matches(l.summary, query) {
+			continue
+		}
+		if len(page) == limit {
+			return page, last.cursor(), nil
+		}
+		page, last = append(page, l.summary), l
+	}
+	return page, "", nil
+}
+
+func (s *Store) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(all, func(a, b listed) int { return cmp.Compare(a.name, b.name) })
+	for _, l := range all {
+		if l.name <= cursor || l.summary.Status.Closed() && !l.mail {
+			continue
+		}
+		if len(runs) == defaultPage {
+			return runs, runs[len(runs)-1], nil
+		}
+		runs = append(runs, l.name)
+	}
+	return runs, "", nil
+}
+
+func (s *Store) all(ctx context.Context) (all []listed, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, r := range s.runs {
+		summary, err := decode(r.summary)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, listed{summary.Started, r.number, name, summary, len(r.inbox) > 0})
+	}
+	return all, ctx.Err()
+}
+
+func matches(summary *engine.Summary, query engine.ListQuery) bool {
+	if query.Status != "" && summary.Status != query.Status || query.Workflow != "" && summary.Workflow != query.Workflow ||
+		query.Blocked && summary.Blocked == nil {
+		return false
+	}
+	for name, want := range query.Attributes {
+		if have, there := summary.Attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// compact is a value without the white space that JSON allows.
+func compact(value history.Payload) []byte {
+	var text bytes.Buffer
+	if json.Compact(&text, value) != nil {
+		return value
+	}
+	return text.Bytes()
+}
+
+func (l listed) compare(other listed) int {
+	return cmp.Or(l.started.Compare(other.started), cmp.Compare(l.number, other.number))
+}
+
+func (l listed) cursor() string {
+	return fmt.Sprintf("%d.%09d.%d", l.started.Unix(), l.started.Nanosecond(), l.number)
+}
+
+func parseCursor(cursor string) (l listed, err error) {
+	var seconds, nanoseconds int64
+	if _, err := fmt.Sscanf(cursor, "%d.%d.%d", &seconds, &nanoseconds, &l.number); err != nil {
+		return l, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of a listing: take it from the page before", cursor)}
+	}
+	l.started = time.Unix(seconds, nanoseconds)
+	return l, nil
+}

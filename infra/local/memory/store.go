@@ -1,0 +1,238 @@
+// Package memory is the store in memory: the ports of core/engine that keep something, for tests, and the reference that
+// other stores are compared with. It is simple before it is fast.
+//
+// Everything is kept in its stored form and read anew for each caller, so nothing is shared by pointer, and what cannot
+// be stored is refused here as anywhere else. It knows nothing of queues, and forgets everything with the process.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Store implements [engine.Runs], [engine.Directory], [engine.Due] and [engine.Tasks]. It may be used by any number of
+// goroutines; no method blocks for longer than the others take.
+type Store struct {
+	mu    sync.Mutex
+	runs  map[string]*run
+	count int // of runs ever created
+	due   map[engine.DueTimer]bool
+	tasks map[engine.TaskKey][]byte
+}
+
+// New makes an empty store.
+func New() *Store {
+	return &Store{runs: map[string]*run{}, due: map[engine.DueTimer]bool{}, tasks: map[engine.TaskKey][]byte{}}
+}
+
+type run struct {
+	number  int // of its creation: decides the order among runs that started at the same time
+	summary []byte
+	inbox   map[string]item
+	logs    map[int][]stored // by generation
+}
+
+type item struct {
+	event   []byte
+	stamp   int64
+	durable bool
+}
+
+// stored is a record; a log is in order of number.
+type stored struct {
+	number int
+	record []byte
+}
+
+// pageBytes is how much of a log one page holds, at least one record.
+const pageBytes = 1 << 20
+
+func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*engine.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, summary, err := s.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	view := &engine.View{Summary: summary}
+	for key, kept := range r.inbox {
+		event, err := history.DecodeEvent(kept.event)
+		if err != nil {
+			return nil, err
+		}
+		view.Inbox = append(view.Inbox, engine.Item{Key: key, Event: event, Stamp: kept.stamp, Durable: kept.durable})
+	}
+	after := 0
+	if known.Generation == summary.Generation {
+		after = known.Record
+	}
+	view.Records, view.More, err = page(r.logs[summary.Generation], after)
+	return view, err
+}
+
+func (s *Store) Records(ctx context.Context, name string, generation, after int) ([]*history.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[name]; r != nil {
+		records, _, err := page(r.logs[generation], after)
+		return records, err
+	}
+	return nil, ctx.Err()
+}
+
+func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, summary, err := s.find(ctx, name)
+	return summary, err
+}
+
+func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.runs[summary.Run] != nil {
+		return fmt.Errorf("run %q: %w", summary.Run, engine.ErrTaken)
+	}
+	text, err := encode(summary)
+	if err != nil {
+		return err
+	}
+	s.count++
+	s.runs[summary.Run] = &run{
+		number: s.count, summary: text, inbox: map[string]item{start.Key: keep(start)}, logs: map[int][]stored{},
+	}
+	return nil
+}
+
+func (s *Store) File(ctx context.Context, name string, filed engine.Item) (there bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, _, err := s.find(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if _, there = r.inbox[filed.Key]; !there {
+		r.inbox[filed.Key] = keep(filed)
+	}
+	return there, nil
+}
+
+func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, current, err := s.find(ctx, commit.Run)
+	if err != nil {
+		return err
+	}
+	log := r.logs[commit.Generation]
+	if commit.Record != nil {
+		at, there := slices.BinarySearchFunc(log, commit.Record.Number, byNumber)
+		if there {
+			return fmt.Errorf("record %d of generation %d of run %q: %w", commit.Record.Number, commit.Generation, commit.Run, engine.ErrTaken)
+		}
+		log = slices.Insert(slices.Clip(log), at, stored{commit.Record.Number, history.AppendRecord(nil, commit.Record)})
+	}
+	summary := r.summary
+	if commit.Summary != nil {
+		if current.Generation != commit.Generation {
+			return fmt.Errorf("run %q is in generation %d: %w", commit.Run, current.Generation, engine.ErrTaken)
+		}
+		if summary, err = encode(commit.Summary); err != nil {
+			return err
+		}
+	}
+	r.logs[commit.Generation], r.summary = log, summary
+	if commit.Next != nil {
+		r.inbox[commit.Next.Key] = keep(*commit.Next)
+	}
+	return nil
+}
+
+func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[name]; r != nil {
+		for _, key := range keys {
+			delete(r.inbox, key)
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *Store) Block(ctx context.Context, name string, block *engine.Block) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, summary, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	summary.Blocked = block
+	r.summary, err = encode(summary)
+	return err
+}
+
+// find gives a run and what its summary says, or ErrNoRun.
+func (s *Store) find(ctx context.Context, name string) (*run, *engine.Summary, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	r := s.runs[name]
+	if r == nil {
+		return nil, nil, fmt.Errorf("run %q: %w", name, engine.ErrNoRun)
+	}
+	summary, err := decode(r.summary)
+	return r, summary, err
+}
+
+func keep(filed engine.Item) item {
+	return item{event: history.EncodeEvent(filed.Event), stamp: filed.Stamp, durable: filed.Durable}
+}
+
+// page gives the records after a number, as many as fit.
+func page(log []stored, after int) (records []*history.Record, more bool, err error) {
+	at, _ := slices.BinarySearchFunc(log, after+1, byNumber)
+	size := 0
+	var decoder history.Decoder
+	for _, s := range log[at:] {
+		if size += len(s.record); len(records) > 0 && size > pageBytes {
+			return records, true, nil
+		}
+		record, err := decoder.Record(s.record)
+		if err != nil {
+			return records, false, err
+		}
+		records = append(records, record)
+	}
+	return records, false, nil
+}
+
+func byNumber(s stored, number int) int { return s.number - number }
+
+// encode gives a summary's stored form. Payloads keep their text: without this setting, < would become \u003c.
+func encode(summary *engine.Summary) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(summary); err != nil {
+		return nil, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
+	}
+	return text.Bytes(), nil
+}
+
+func decode(text []byte) (*engine.Summary, error) {
+	summary := &engine.Summary{}
+	if err := json.Unmarshal(text, summary); err != nil {
+		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+	}
+	return summary, nil
+}

@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+const (
+	defaultPage = 100     // runs in a page, where no limit is asked for
+	maxPage     = 1000    // runs in a page
+	scanned     = 128     // rows looked at while writers wait
+	listBytes   = 4 << 20 // of the summaries in a page, and then one more
+)
+
+// List looks at no more than 128 rows at a time, and lets a group of writers have its turn in between. Status, workflow and blocked runs
+// have an index each; attributes are compared with what the index gives. A page holds at most 1,000 runs and about 4 MB:
+// it may be shorter than asked for.
+func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+	l := &listing{query: query, at: spot{math.MaxInt64, math.MaxInt64}, limit: min(query.Limit, maxPage)}
+	if l.limit <= 0 {
+		l.limit = defaultPage
+	}
+	if query.Cursor != "" {
+		if l.at, err = parseSpot(query.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	for end := false; !end; {
+		err := s.read(ctx, func(db *connection) (err error) {
+			end, err = l.step(db)
+			return err
+		})
+		if err == nil && !end {
+			err = s.submit(nil) // a turn for those who wait to write
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	for _, text := range l.texts {
+		summary, err := decodeSummary(text)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, summary)
+	}
+	if l.more {
+		next = l.last.String()
+	}
+	return page, next, nil
+}
+
+// spot is a run's place in listings: by the time of its start, then of its creation.
+type spot struct{ started, number int64 }
+
+func (p spot) String() string { return fmt.Sprintf("%d.%d", p.started, p.number) }
+
+func parseSpot(cursor string) (p spot, err error) {
+	if _, err := fmt.Sscanf(cursor, "%d.%d", &p.started, &p.number); err != nil {
+		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of a listing: take it from the page before", cursor)}
+	}
+	return p, nil
+}
+
+// listing is a page in the making.
+type listing struct {
+	query engine.ListQuery
+	limit int
+	at    spot // looked at last
+	last  spot // of the page
+	texts [][]byte
+	size  int
+	more  bool
+}
+
+// step looks at some rows, and says whether the page is complete.
+func (l *listing) step(db *connection) (complete bool, err error) {
+	var found []spot
+	rows := 0
+	text, args := l.statement()
+	err = db.rows(text, func(row []driver.Value) bool {
+		rows++
+		l.at = spot{row[1].(int64), row[0].(int64)}
+		if l.matches(row) {
+			found = append(found, l.at)
+		}
+		return len(l.texts)+len(found) <= l.limit // one more than the page says that there is a next one
+	}, args...)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range found {
+		if l.more = len(l.texts) == l.limit || l.size > listBytes; l.more {
+			return true, nil
+		}
+		err := db.rows("SELECT summary FROM run WHERE number = ?", func(row []driver.Value) bool {
+			text := row[0].([]byte)
+			l.texts, l.size, l.last = append(l.texts, text), l.size+len(text), f
+			return false
+		}, f.number)
+		if err != nil {
+			return false, err
+		}
+	}
+	return rows < scanned, nil
+}
+
+// Each of these reads one index backwards.
+const (
+	listColumns  = "SELECT number, started, status, workflow, blocked, attributes FROM run INDEXED BY "
+	listOrder    = "(started, number) < (?, ?) ORDER BY started DESC, number DESC LIMIT ?"
+	listBlocked  = listColumns + "run_blocked WHERE blocked = 1 AND " + listOrder
+	listWorkflow = listColumns + "run_workflow WHERE workflow = ? AND " + listOrder
+	listStatus   = listColumns + "run_status WHERE status = ? AND " + listOrder
+	listAll      = listColumns + "run_started WHERE " + listOrder
+)
+
+func (l *listing) statement() (text string, args []any) {
+	order := []any{l.at.started, l.at.number, int64(scanned)}
+	switch {
+	case l.query.Blocked:
+		return listBlocked, order
+	case l.query.Workflow != "":
+		return listWorkflow, append([]any{l.query.Workflow}, order...)
+	case l.query.Status != "":
+		return listStatus, append([]any{string(l.query.Status)}, order...)
+	}
+	return listAll, order
+}
+
+func (l *listing) matches(row []driver.Value) bool {
+	if l.query.Status != "" && row[2] != string(l.query.Status) || l.query.Workflow != "" && row[3] != l.query.Workflow ||
+		l.query.Blocked && row[4] != int64(1) {
+		return false
+	}
+	if len(l.query.Attributes) == 0 {
+		return true
+	}
+	text, _ := row[5].([]byte)
+	var attributes history.Attributes
+	if text == nil || json.Unmarshal(text, &attributes) != nil {
+		return false
+	}
+	for name, want := range l.query.Attributes {
+		if have, there := attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// compact is a value without the white space that JSON allows.
+func compact(value history.Payload) []byte {
+	var text bytes.Buffer
+	if json.Compact(&text, value) != nil {
+		return value
+	}
+	return text.Bytes()
+}

@@ -1,0 +1,263 @@
+package sqlite
+
+import (
+	"container/list"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"sync"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// hotBytes is how much the summaries and durable items of hot runs may hold together.
+const hotBytes = 64 << 20
+
+// hotRuns are the runs in memory: those used lately, those in use, and those with items that are only here.
+//
+// What the table holds of a run (summary, stream, last, durable items) changes only under both mutexes, table's and this
+// one: when it is loaded, and when a group was committed. So a run loaded from the table is never older than the table.
+type hotRuns struct {
+	mu     sync.Mutex
+	byName map[string]*run
+	idle   *list.List // of loaded runs that nobody pins, the latest used in front
+	limit  int
+	bytes  int
+}
+
+// run is what is in memory of one.
+type run struct {
+	name    string
+	number  int64
+	pins    int
+	element *list.Element // in idle
+	loaded  bool          // all of it is here, not just the items that are not durable
+	gone    bool          // it was deleted
+	summary *engine.Summary
+	stream  int64 // of the current generation
+	last    int   // the number of its last record
+	bytes   int
+	inbox   map[string]engine.Item
+	// Keys of durable items under way: being filed, and being deleted. A deleted item no longer shows.
+	filing, deleting map[string]int
+}
+
+// clear forgets all runs. Who still pins one does no harm.
+func (h *hotRuns) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.byName, h.idle, h.bytes = map[string]*run{}, list.New(), 0
+}
+
+// distrust has every run loaded again before it is used.
+func (h *hotRuns) distrust() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.byName {
+		r.loaded = false
+	}
+}
+
+// pin gives a run, all of it, and keeps it in memory until unpin. ErrNoRun if there is none.
+func (s *Store) pin(ctx context.Context, name string) (*run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r := s.hot.find(name); r != nil {
+		return r, nil
+	}
+	if err := s.use(); err != nil {
+		return nil, err
+	}
+	defer s.table.Unlock()
+	if r := s.hot.find(name); r != nil {
+		return r, nil
+	}
+	stored, err := load(s.db, name)
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	return s.hot.take(stored), nil
+}
+
+func (h *hotRuns) find(name string) *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.byName[name]
+	if r == nil || !r.loaded {
+		return nil
+	}
+	h.hold(r)
+	return r
+}
+
+// take merges what was loaded with what is only in memory.
+func (h *hotRuns) take(stored *run) *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.byName[stored.name]
+	if r == nil {
+		h.byName[stored.name] = stored
+		r = stored
+	} else {
+		h.bytes -= r.bytes
+		for key, item := range r.inbox {
+			if !item.Durable {
+				stored.inbox[key] = item
+			}
+		}
+		for key := range r.deleting {
+			if item, there := stored.inbox[key]; there && item.Durable {
+				delete(stored.inbox, key)
+			}
+		}
+		r.number, r.summary, r.stream, r.last = stored.number, stored.summary, stored.stream, stored.last
+		r.inbox, r.bytes, r.loaded = stored.inbox, stored.bytes, true
+	}
+	h.bytes += r.bytes
+	h.hold(r)
+	return r
+}
+
+// hold pins.
+func (h *hotRuns) hold(r *run) {
+	if r.pins++; r.element != nil {
+		h.idle.Remove(r.element)
+		r.element = nil
+	}
+}
+
+func (h *hotRuns) unpin(r *run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.release(r)
+}
+
+// release unpins, and makes room.
+func (h *hotRuns) release(r *run) {
+	if r.pins--; r.pins > 0 || h.byName[r.name] != r {
+		return
+	}
+	r.element = h.idle.PushFront(r)
+	for h.idle.Len() > h.limit || h.bytes > hotBytes && h.idle.Len() > 0 {
+		h.evict(h.idle.Remove(h.idle.Back()).(*run))
+	}
+}
+
+// evict forgets what the table has.
+func (h *hotRuns) evict(r *run) {
+	h.bytes -= r.bytes
+	r.element, r.loaded, r.summary, r.bytes = nil, false, nil, 0
+	for key, item := range r.inbox {
+		if item.Durable {
+			delete(r.inbox, key)
+		}
+	}
+	if len(r.inbox) == 0 {
+		delete(h.byName, r.name)
+	}
+}
+
+// add makes a run that was just created a hot one, pinned.
+func (h *hotRuns) add(r *run) {
+	r.loaded = true
+	h.byName[r.name] = r
+	h.bytes += r.bytes
+	h.hold(r)
+}
+
+// forget drops a run that was deleted.
+func (h *hotRuns) forget(name string) {
+	r := h.byName[name]
+	if r == nil {
+		return
+	}
+	h.bytes -= r.bytes
+	if delete(h.byName, name); r.element != nil {
+		h.idle.Remove(r.element)
+		r.element = nil
+	}
+	r.gone = true
+}
+
+// summarize replaces the summary.
+func (h *hotRuns) summarize(r *run, summary *engine.Summary) {
+	change := weigh(summary) - weigh(r.summary)
+	r.summary = summary
+	r.bytes += change
+	if !r.gone {
+		h.bytes += change
+	}
+}
+
+// keep puts an item into the inbox of a run.
+func (r *run) keep(item engine.Item) {
+	if r.inbox == nil {
+		r.inbox = map[string]engine.Item{}
+	}
+	r.inbox[item.Key] = item
+}
+
+// count counts one more, or one less, and removes what comes to nothing.
+func count(keys *map[string]int, key string, by int) {
+	if *keys == nil {
+		*keys = map[string]int{}
+	}
+	if (*keys)[key] += by; (*keys)[key] == 0 {
+		delete(*keys, key)
+	}
+}
+
+// weigh gives about how many bytes a summary holds.
+func weigh(s *engine.Summary) int {
+	if s == nil {
+		return 0
+	}
+	size := len(s.Input) + len(s.Result) + len(s.State)
+	for _, value := range s.Attributes {
+		size += len(value)
+	}
+	for f := s.Failure; f != nil; f = f.Cause {
+		size += len(f.Message) + len(f.Stack) + len(f.Details)
+	}
+	return size
+}
+
+// load reads a run from the table.
+func load(db *connection, name string) (*run, error) {
+	var r *run
+	var unreadable error
+	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary
+		FROM run WHERE run = ?`, func(row []driver.Value) bool {
+		r = &run{name: name, number: row[0].(int64), stream: row[1].(int64), loaded: true, inbox: map[string]engine.Item{}}
+		if key, there := row[2].(int64); there {
+			r.last = int(key & maxNumber)
+		}
+		r.summary, unreadable = decodeSummary(row[3].([]byte))
+		return false
+	}, name)
+	if err == nil {
+		err = unreadable
+	}
+	if err == nil && r == nil {
+		err = noRun(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.bytes = weigh(r.summary)
+	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
+		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
+		text := row[2].([]byte)
+		item.Event, unreadable = history.DecodeEvent(text)
+		r.inbox[item.Key] = item
+		return unreadable == nil
+	}, r.number)
+	if err == nil {
+		err = unreadable
+	}
+	return r, err
+}
+
+func noRun(name string) error { return fmt.Errorf("run %q: %w", name, engine.ErrNoRun) }

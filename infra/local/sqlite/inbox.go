@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)"
+
+// errThere says that an item of this key is there.
+var errThere = errors.New("there already")
+
+// File flushes durable items, and keeps others in memory. The event must not be changed afterwards: readers share it.
+func (s *Store) File(ctx context.Context, name string, item engine.Item) (there bool, err error) {
+	r, err := s.pin(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer s.hot.unpin(r)
+	s.hot.mu.Lock()
+	if _, there := r.inbox[item.Key]; there {
+		s.hot.mu.Unlock()
+		return true, nil
+	}
+	if !item.Durable && r.filing[item.Key] == 0 {
+		r.keep(item)
+		s.hot.mu.Unlock()
+		return false, nil
+	}
+	item.Durable = true // one of its key is under way to the disk: only there it is decided which one came first
+	count(&r.filing, item.Key, 1)
+	s.hot.mu.Unlock()
+	err = s.submit(&filing{s: s, r: r, item: item, event: history.EncodeEvent(item.Event)})
+	s.hot.mu.Lock()
+	count(&r.filing, item.Key, -1)
+	s.hot.mu.Unlock()
+	if errors.Is(err, errThere) {
+		return true, nil
+	}
+	return false, err
+}
+
+type filing struct {
+	s     *Store
+	r     *run
+	item  engine.Item
+	event []byte
+}
+
+func (f *filing) apply(db *connection) error {
+	if f.r.gone {
+		return noRun(f.r.name)
+	}
+	f.s.hot.mu.Lock()
+	there, found := f.r.inbox[f.item.Key]
+	f.s.hot.mu.Unlock()
+	if found && !there.Durable {
+		return errThere
+	}
+	_, err := db.exec(insertItem, f.r.number, f.item.Key, f.item.Stamp, f.event)
+	if conflicts(err) {
+		return errThere
+	}
+	return err
+}
+
+func (f *filing) publish() { f.r.keep(f.item) }
+
+func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
+	r, err := s.pin(ctx, name)
+	if errors.Is(err, engine.ErrNoRun) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	t := &tidying{s: s, r: r}
+	s.hot.mu.Lock()
+	for _, key := range keys {
+		item, there := r.inbox[key]
+		delete(r.inbox, key)
+		if there && item.Durable || r.filing[key] > 0 {
+			t.keys = append(t.keys, key)
+			count(&r.deleting, key, 1)
+		}
+	}
+	if len(t.keys) == 0 {
+		s.hot.release(r)
+	}
+	s.hot.mu.Unlock()
+	if len(t.keys) > 0 {
+		s.along(t)
+	}
+	return nil
+}
+
+// tidying deletes durable items. It pins its run until it is done, so that they do not show again.
+type tidying struct {
+	s    *Store
+	r    *run
+	keys []string
+}
+
+func (t *tidying) apply(db *connection) error {
+	for _, key := range t.keys {
+		if _, err := db.exec("DELETE FROM inbox WHERE run = ? AND key = ?", t.r.number, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tidying) publish() {
+	for _, key := range t.keys {
+		count(&t.r.deleting, key, -1)
+		if item, there := t.r.inbox[key]; there && item.Durable { // it was being filed when it was deleted
+			delete(t.r.inbox, key)
+		}
+	}
+	t.s.hot.release(t.r)
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// pageBytes is how much of a log one page holds, in its stored form; at least one record.
+const pageBytes = 1 << 20
+
+// Look costs no statement where the run was active lately and the caller knows its last record.
+func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*engine.View, error) {
+	r, err := s.pin(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.hot.unpin(r)
+	s.hot.mu.Lock()
+	view := &engine.View{Summary: clone(r.summary)}
+	if len(r.inbox) > 0 {
+		view.Inbox = make([]engine.Item, 0, len(r.inbox))
+		for _, item := range r.inbox {
+			view.Inbox = append(view.Inbox, item)
+		}
+	}
+	stream, last := r.stream, r.last
+	s.hot.mu.Unlock()
+	after := 0
+	if known.Generation == view.Summary.Generation {
+		after = known.Record
+	}
+	if after < last {
+		view.Records, view.More, err = s.page(ctx, stream, after)
+	}
+	return view, err
+}
+
+func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, error) {
+	r, err := s.pin(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.hot.unpin(r)
+	s.hot.mu.Lock()
+	defer s.hot.mu.Unlock()
+	return clone(r.summary), nil
+}
+
+func (s *Store) Records(ctx context.Context, name string, generation, after int) ([]*history.Record, error) {
+	var stream int64
+	err := s.read(ctx, func(db *connection) (err error) {
+		stream, err = db.number(`SELECT CASE WHEN generation = ?1 THEN stream WHEN ?1 = 1 THEN number
+			ELSE (SELECT g.stream FROM generation g WHERE g.run = number AND g.generation = ?1) END FROM run WHERE run = ?2`,
+			int64(generation), name)
+		return err
+	})
+	if err != nil || stream == 0 {
+		return nil, err
+	}
+	records, _, err := s.page(ctx, stream, after)
+	return records, err
+}
+
+// page reads records, and decodes them once others may use the connection.
+func (s *Store) page(ctx context.Context, stream int64, after int) (records []*history.Record, more bool, err error) {
+	var texts [][]byte
+	err = s.read(ctx, func(db *connection) error {
+		size := 0
+		return db.rows("SELECT record FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
+			text := row[0].([]byte)
+			if size += len(text); len(texts) > 0 && size > pageBytes {
+				more = true
+				return false
+			}
+			texts = append(texts, text)
+			return true
+		}, place(stream, max(0, after)), place(stream, maxNumber))
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var decoder history.Decoder
+	for _, text := range texts {
+		record, err := decoder.Record(text)
+		if err != nil {
+			return records, false, err
+		}
+		records = append(records, record)
+	}
+	return records, more, nil
+}

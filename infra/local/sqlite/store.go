@@ -1,0 +1,160 @@
+// Package sqlite is the durable store of a single process: the ports of core/engine that keep something, on one SQLite
+// file.
+//
+// One connection writes and reads, and owns the file alone. Writes of concurrent callers are gathered into one
+// transaction, and so into one flush of the disk (commit.go). Runs that were active lately are also kept in memory
+// (hot.go), so that looking at them costs no statement. What the log alone can bring back, namely items that are not
+// [engine.Item.Durable], lives in memory only: it dies with the process, as the queues beside this store do
+// ([engine.Ports.Together]).
+//
+// The file does not shrink: pages that are freed, by tidied inboxes and by [Store.DeleteClosed], are used again.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options of a store. The zero value is ready for use.
+type Options struct {
+	// HotRuns is how many runs are kept in memory at most, beside those with items that are only there. Zero: 4,096.
+	HotRuns int
+	// RideDelay is how long a write that nobody waits for (a deletion, a heartbeat) waits at most for others to be flushed
+	// with. Zero: 50 ms.
+	RideDelay time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.HotRuns <= 0 {
+		o.HotRuns = 4096
+	}
+	if o.RideDelay <= 0 {
+		o.RideDelay = 50 * time.Millisecond
+	}
+	return o
+}
+
+// Store implements [engine.Runs], [engine.Directory], [engine.Due] and [engine.Tasks]. It may be used by any number of
+// goroutines.
+//
+// A write has been flushed to disk when its method returns, but for those of Delete, DeleteDue, DeleteTask, and SaveTask of
+// an activity that is neither pending nor cancelled: they show at once, and are flushed with the next write or after
+// [Options.RideDelay]. A write that has begun is not given up when its context ends: it blocks for as long as the disk does.
+//
+// Errors of the disk are [engine.ErrUnavailable]; the store goes on by itself once there is room again.
+type Store struct {
+	file    string
+	options Options
+
+	// table is held by whoever uses the connection: for one transaction, or for reading one page. It comes before the
+	// mutexes of hot and queue.
+	table  sync.Mutex
+	db     *connection // nil: it failed, and is opened again by the next who needs it
+	closed bool
+	number int64 // the last one given to a run or a stream
+
+	hot   hotRuns
+	tasks overlay[taskKey, []byte]
+	due   overlay[dueKey, struct{}]
+
+	queue   queue
+	flushes atomic.Int64
+	commits atomic.Int64
+}
+
+// Open opens the store in a file, or in the file reprise.db of a folder: a path that ends in a separator, is a folder, or
+// has no extension. What is missing is made. The file belongs to this process until [Store.Close].
+//
+// After a process that did not close it, the file is checked for damage, which takes 5 s at most.
+func Open(path string, options Options) (*Store, error) {
+	file, err := fileOf(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{file: file, options: options.withDefaults()}
+	s.hot.limit = s.options.HotRuns
+	s.hot.clear()
+	s.queue.ride = s.options.RideDelay
+	s.queue.flush = func() { _ = s.submit(nil) } // what failed is queued again, and tells those who wait
+	if s.db, err = open(file); err != nil {
+		return nil, err
+	}
+	if s.number, err = lastNumber(s.db); err != nil {
+		return nil, errors.Join(explain(file, err), s.db.close())
+	}
+	return s, nil
+}
+
+// Path is that of the database file.
+func (s *Store) Path() string { return s.file }
+
+// Flushes is how many transactions were flushed to disk since Open.
+func (s *Store) Flushes() int64 { return s.flushes.Load() }
+
+// Commits is how many writes these transactions held.
+func (s *Store) Commits() int64 { return s.commits.Load() }
+
+// Close flushes what rides along, moves all into the one file and gives it free. Closing again does nothing. Every other
+// method answers with [engine.ErrUnavailable] from then on.
+func (s *Store) Close() error {
+	flushed := s.submit(nil)
+	if errors.Is(flushed, errClosed) {
+		return nil
+	}
+	s.queue.stop()
+	s.table.Lock()
+	defer s.table.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.hot.clear()
+	if s.db == nil {
+		return flushed
+	}
+	db := s.db
+	s.db = nil
+	if err := db.leave(); err != nil && flushed == nil {
+		flushed = explain(s.file, err)
+	}
+	if err := db.close(); err != nil && flushed == nil {
+		flushed = explain(s.file, err)
+	}
+	return flushed
+}
+
+// use takes the connection, which it opens again if it failed. The caller unlocks table.
+func (s *Store) use() error {
+	s.table.Lock()
+	if s.db != nil {
+		return nil
+	}
+	if s.closed {
+		s.table.Unlock()
+		return errClosed
+	}
+	db, err := open(s.file)
+	if err != nil {
+		s.table.Unlock()
+		return unavailable(err)
+	}
+	s.db = db
+	// The transaction that failed may have reached the disk after all.
+	s.hot.distrust()
+	return nil
+}
+
+// read runs a read of one page on the connection.
+func (s *Store) read(ctx context.Context, read func(db *connection) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.use(); err != nil {
+		return err
+	}
+	defer s.table.Unlock()
+	return explain(s.file, read(s.db))
+}

@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// row is a summary as the table of runs has it.
+type row struct {
+	*engine.Summary
+	started, closed, blocked int64
+	attributes               any // []byte, or nil for none
+	text                     []byte
+}
+
+func newRow(summary *engine.Summary) (row, error) {
+	r := row{Summary: summary, started: nanoseconds(summary.Started)}
+	if summary.Status.Closed() {
+		r.closed = max(1, nanoseconds(summary.Closed))
+	}
+	if summary.Blocked != nil {
+		r.blocked = 1
+	}
+	var err error
+	if r.text, err = encode(summary); err != nil {
+		return r, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
+	}
+	if len(summary.Attributes) > 0 {
+		if r.attributes, err = encode(summary.Attributes); err != nil {
+			return r, fmt.Errorf("the attributes of run %q cannot be stored: %w", summary.Run, err)
+		}
+	}
+	return r, nil
+}
+
+const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, blocked, workflow, attributes, summary)
+	VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func (r *row) insert(db *connection, number int64) error {
+	_, err := db.exec(insertRun, number, r.Run, int64(r.Generation), number, string(r.Status), r.started, r.closed, r.blocked,
+		r.Workflow, r.attributes, r.text)
+	return err
+}
+
+// Updates that write as few indexes as they can: SQLite writes those of every column that is set, changed or not.
+const (
+	updateData = `UPDATE run SET generation = ?, stream = ?, closed = ?, attributes = ?, summary = ?
+		WHERE number = ? AND generation = ? AND started = ? AND blocked = ? AND workflow = ? AND status = ?`
+	updateStatus = `UPDATE run SET generation = ?, stream = ?, closed = ?, attributes = ?, summary = ?, status = ?
+		WHERE number = ? AND generation = ? AND started = ? AND blocked = ? AND workflow = ?`
+	updateAll = `UPDATE run SET generation = ?, stream = ?, closed = ?, attributes = ?, summary = ?,
+		status = ?, started = ?, blocked = ?, workflow = ? WHERE number = ? AND generation = ?`
+)
+
+// update replaces the summary of a run that is in a generation. False: it is not.
+func (r *row) update(db *connection, number int64, generation int, stream int64, sameStatus bool) (bool, error) {
+	if sameStatus {
+		n, err := db.exec(updateData, int64(r.Generation), stream, r.closed, r.attributes, r.text,
+			number, int64(generation), r.started, r.blocked, r.Workflow, string(r.Status))
+		if n > 0 || err != nil {
+			return true, err
+		}
+	}
+	n, err := db.exec(updateStatus, int64(r.Generation), stream, r.closed, r.attributes, r.text, string(r.Status),
+		number, int64(generation), r.started, r.blocked, r.Workflow)
+	if n > 0 || err != nil {
+		return true, err
+	}
+	n, err = db.exec(updateAll, int64(r.Generation), stream, r.closed, r.attributes, r.text,
+		string(r.Status), r.started, r.blocked, r.Workflow, number, int64(generation))
+	return n > 0, err
+}
+
+// encode gives the stored form. Payloads keep their text: without this setting, < would become \u003c.
+func encode(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+func decodeSummary(text []byte) (*engine.Summary, error) {
+	summary := &engine.Summary{}
+	if err := json.Unmarshal(text, summary); err != nil {
+		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+	}
+	return summary, nil
+}
+
+// clone makes a summary that shares nothing with another one that anybody changes: payloads and failures are values.
+func clone(s *engine.Summary) *engine.Summary {
+	c := *s
+	c.Attributes = maps.Clone(s.Attributes)
+	if s.Blocked != nil {
+		blocked := *s.Blocked
+		c.Blocked = &blocked
+	}
+	if s.Parent != nil {
+		parent := *s.Parent
+		c.Parent = &parent
+	}
+	return &c
+}
+
+// nanoseconds since 1970, for ordering: times before 1678 and after 2261 are the ends of the scale.
+func nanoseconds(t time.Time) int64 {
+	if year := t.UTC().Year(); year < 1678 {
+		return math.MinInt64
+	} else if year > 2261 {
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
