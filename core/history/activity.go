@@ -153,7 +153,7 @@ func (c *ScheduleActivity) read(key []byte, r *reader) {
 
 // IsZero says whether the policy is the default one.
 func (p RetryPolicy) IsZero() bool {
-	return p.Initial == 0 && p.Maximum == 0 && p.Coefficient == 0 && p.MaxAttempts == 0 && len(p.NonRetryable) == 0
+	return p.Initial == 0 && p.Maximum == 0 && (p.Coefficient == 0 || math.IsNaN(p.Coefficient)) && p.MaxAttempts == 0 && len(p.NonRetryable) == 0
 }
 
 func (p RetryPolicy) writeIf(w *writer) {

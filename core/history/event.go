@@ -1,6 +1,9 @@
 package history
 
-import "strconv"
+import (
+	"reflect"
+	"strconv"
+)
 
 // Event is something that happened to a run. It first lies in the run's inbox, then a record takes it.
 //
@@ -28,6 +31,15 @@ func (f *filed) setFiling(id string) { f.filing = id }
 
 // File sets the identity of one filing of an event, when the event is put into an inbox.
 func File(event Event, filing string) { event.setFiling(filing) }
+
+// Refile gives a copy of an event as another filing of it: what a message carries is filed as often as it is received.
+func Refile(event Event, filing string) Event {
+	value := reflect.New(reflect.TypeOf(event).Elem())
+	value.Elem().Set(reflect.ValueOf(event).Elem())
+	again := value.Interface().(Event)
+	again.setFiling(filing)
+	return again
+}
 
 // Keys of inbox items. A key is an identity: what has the same key is the same happening.
 func startKey(generation int) string { return "start#" + strconv.Itoa(generation) }

@@ -11,10 +11,19 @@ import (
 
 // begin applies an activation: first its metadata, then its events in order (S1.24). No author's code runs here.
 func (r *Run) begin(a Activation) {
-	r.active, r.record, r.time = true, a.Record, a.Time
+	// What a log gives back is UTC and has no reading of the process's clock; the first run must see the same.
+	r.active, r.record, r.time = true, a.Record, a.Time.Round(0).UTC()
 	r.stateSet, r.logs = false, nil
+	r.turns.Add(1)
+	if r.terminal != nil {
+		r.fail(fmt.Errorf("record %d comes after the one that closes the log with %s", r.record, r.terminal.Kind()))
+		return
+	}
 	for _, event := range a.Events {
 		r.size++
+		if r.terminal != nil {
+			continue // an event before it ended the run without asking its code: nothing follows from this one
+		}
 		if r.apply(event); r.err != nil {
 			return
 		}
@@ -22,10 +31,6 @@ func (r *Run) begin(a Activation) {
 }
 
 func (r *Run) apply(event history.Event) {
-	if r.terminal != nil && r.feed != nil {
-		r.fail(fmt.Errorf("record %d: %s after the record that closes the log", r.record, event.Kind()))
-		return
-	}
 	switch event := event.(type) {
 	case *history.Started:
 		r.start(event)
@@ -60,7 +65,10 @@ func terminated(reason string) string {
 // start makes the root unit. In a run that was reset, the event comes again after the records that still count.
 func (r *Run) start(event *history.Started) {
 	r.random.seed(event.Seed)
-	if r.started != nil {
+	if r.started != nil { // the signals that came after the place that it was reset to
+		for _, signal := range event.Signals {
+			r.apply(signal)
+		}
 		return
 	}
 	r.started = event
@@ -100,8 +108,16 @@ func (r *Run) end(result history.Payload, err error) {
 	case err == nil:
 		command = &history.CompleteRun{Result: result}
 	case errors.As(err, &next):
-		// What else is under way ends first: an accepted update is answered, no branch is cut off.
-		r.deferred = func() { r.close(&history.ContinueAsNew{Workflow: next.Workflow, Input: next.Input}) }
+		// What else is under way ends first: an accepted update is answered, no branch is cut off. A request to cancel that
+		// comes while this lasts would be lost on the next generation.
+		asked := r.scope.err != nil
+		r.deferred = func() {
+			if r.scope.err != nil && !asked {
+				r.close(&history.CancelRun{Failure: history.FailureOf(r.scope.err)})
+				return
+			}
+			r.close(&history.ContinueAsNew{Workflow: next.Workflow, Input: next.Input})
+		}
 		return
 	case errors.Is(err, history.ErrCancelled):
 		command = &history.CancelRun{Failure: history.FailureOf(err)}
@@ -189,7 +205,12 @@ func (r *Run) Now() time.Time { return r.time }
 func (r *Run) Replaying() bool { return r.machine.Replaying() }
 
 // Size is how many events and commands the log has, this activation's included.
-func (r *Run) Size() int { return r.size + r.machine.Emitted() }
+func (r *Run) Size() int {
+	if !r.active {
+		return r.size
+	}
+	return r.size + r.machine.Emitted()
+}
 
 // Record is the number of the record that this activation becomes.
 func (r *Run) Record() int { return r.record }
@@ -234,7 +255,11 @@ func (u *Unit) DeprecatePatch(id string) {
 
 // Log keeps a line for the shell, the first time only.
 func (u *Unit) Log(message string, args []any) {
-	if !u.run.Replaying() {
-		u.run.logs = append(u.run.logs, LogLine{Unit: u.name, Message: message, Args: args})
+	u.run.log(LogLine{Unit: u.name, Message: message, Args: args})
+}
+
+func (r *Run) log(line LogLine) {
+	if !r.Replaying() {
+		r.logs = append(r.logs, line)
 	}
 }

@@ -59,10 +59,15 @@ func box(boxes *map[string]*mailbox, name string) *mailbox {
 	return b
 }
 
-// deliver gives a message to its handler, else to the unit that has waited longest, else keeps it.
+// deliver notes a message's arrival and passes it on.
 func (r *Run) deliver(message *Message) {
 	r.mail.arrived++
 	message.arrival = r.mail.arrived
+	r.pass(message)
+}
+
+// pass gives a message to its handler, else to the unit that has waited longest, else keeps it.
+func (r *Run) pass(message *Message) {
 	b := r.mail.box(message)
 	switch {
 	case b.handler != nil:
@@ -74,8 +79,11 @@ func (r *Run) deliver(message *Message) {
 		w.Keep(message.Input)
 	default:
 		b.buffered = append(b.buffered, message)
+		slices.SortFunc(b.buffered, byArrival) // one that was passed on before comes first again
 	}
 }
+
+func byArrival(a, b *Message) int { return cmp.Compare(a.arrival, b.arrival) }
 
 func (r *Run) dispatch(handler Handler, message *Message) {
 	u := r.newUnit(Path{}.child(handle, r.dispatches), func(u *Unit) (any, error) {
@@ -83,7 +91,12 @@ func (r *Run) dispatch(handler Handler, message *Message) {
 		return nil, nil
 	})
 	r.dispatches++
-	u.end = func(_ any, err error) { message.abandoned(err) }
+	u.end = func(_ any, err error) {
+		if err != nil && message.signal != nil { // nobody waits for its answer, and the run goes on
+			r.log(LogLine{Unit: u.name, Message: "the handler of signal " + message.Name + " failed", Args: []any{"error", err.Error()}})
+		}
+		message.abandoned(err)
+	}
 	u.Wake()
 }
 
@@ -139,12 +152,10 @@ func (u *Unit) Receive(name string, scope *Scope) *machine.Promise {
 	return &w.Promise
 }
 
-// Requeue puts a signal back that a handler did not take; it comes first again.
+// Requeue passes on a signal that a handler did not take: another handler or a unit may wait for it by now.
 func (m *Message) Requeue() {
 	if m.signal != nil {
-		b := m.run.mail.box(m)
-		b.buffered = append(b.buffered, m)
-		slices.SortFunc(b.buffered, func(x, y *Message) int { return cmp.Compare(x.arrival, y.arrival) })
+		m.run.pass(m)
 	}
 }
 
@@ -198,7 +209,7 @@ func (m *Message) abandoned(err error) {
 
 // answerLeftOver rejects updates that nothing handles, once all units have paused. It says whether there were any.
 func (r *Run) answerLeftOver() bool {
-	if r.started == nil || !r.active {
+	if r.started == nil || !r.active || len(r.mail.updates) == 0 {
 		return false
 	}
 	var left []*Message
@@ -207,7 +218,7 @@ func (r *Run) answerLeftOver() bool {
 		left = append(left, b.buffered...)
 		b.buffered = nil
 	}
-	slices.SortFunc(left, func(x, y *Message) int { return cmp.Compare(x.arrival, y.arrival) })
+	slices.SortFunc(left, byArrival)
 	for _, message := range left {
 		message.phase = history.UpdateRejected
 		r.emit("", &history.RespondUpdate{ID: message.ID, Phase: history.UpdateRejected, Failure: r.unhandled(message.Name)})
@@ -235,7 +246,7 @@ func (r *Run) Unread() (signals []*history.SignalReceived) {
 	for _, name := range sortedNames(r.mail.signals) {
 		left = append(left, r.mail.signals[name].buffered...)
 	}
-	slices.SortFunc(left, func(x, y *Message) int { return cmp.Compare(x.arrival, y.arrival) })
+	slices.SortFunc(left, byArrival)
 	for _, message := range left {
 		signals = append(signals, message.signal)
 	}

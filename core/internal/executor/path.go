@@ -23,6 +23,16 @@ const (
 	handle segmentKind = 'r' // written 'h'
 )
 
+func (k segmentKind) letter() byte {
+	switch k {
+	case async:
+		return 'a'
+	case handle:
+		return 'h'
+	}
+	return 'p'
+}
+
 func (p Path) child(kind segmentKind, index int) Path {
 	return append(p[:len(p):len(p)], segment{kind, index})
 }
@@ -36,7 +46,7 @@ func (p Path) String() string {
 		if i > 0 {
 			out = append(out, '.')
 		}
-		out = append(out, map[segmentKind]byte{branch: 'p', async: 'a', handle: 'h'}[s.kind])
+		out = append(out, s.kind.letter())
 		out = strconv.AppendInt(out, int64(s.index), 10)
 	}
 	return string(out)

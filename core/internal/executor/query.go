@@ -49,9 +49,11 @@ func (r *Run) Ask(name string, input history.Payload) (history.Payload, error) {
 	}
 	u.co.start(u.main)
 	r.running.Store(u)
-	u.co.resume()
+	if u.co.resume() {
+		u.co.stop() // it was halted
+	}
 	r.running.Store(nil)
-	if err, ok := r.err.(*Violation); ok { //nolint:errorlint // it was set here, unwrapped
+	if err := r.err; err != nil {
 		r.err = nil // nothing was emitted, nothing has advanced: the run is as good as before
 		return nil, err
 	}

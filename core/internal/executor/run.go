@@ -36,6 +36,7 @@ type Run struct {
 	running    atomic.Pointer[Unit]
 	dispatches int // handlers dispatched so far
 	waits      []*wait
+	looker     looker
 	mail       mail
 	queries    map[string]Query
 	deferred   func() // ends the run once no other unit is left
@@ -56,6 +57,8 @@ type Run struct {
 	attributes history.Attributes
 	size       int // events and commands so far
 
+	turns    atomic.Uint64 // activations begun so far: what the shell's watchdog sees of the progress
+	lost     atomic.Bool   // a unit is stuck: its goroutine cannot be ended
 	err      error
 	violated atomic.Pointer[Violation] // from a goroutine of the author's
 	stopping bool
@@ -83,7 +86,7 @@ type Activation struct {
 
 // Completion is what one activation decided. There is exactly one for each (S1.27).
 type Completion struct {
-	// Commands, to be recorded before any of them is carried out. Valid until the next activation.
+	// Commands, to be recorded before any of them is carried out.
 	Commands []history.Command
 	// Closes is the last command, if it closes the generation.
 	Closes history.Terminal
@@ -132,10 +135,14 @@ func (r *Run) Activate(a Activation) (Completion, error) {
 // Close ends all units without giving any of them a turn (S1.25: an eviction runs no workflow code): what author's code
 // deferred does run, and any call of the surface in it ends it.
 func (r *Run) Close() {
+	if r.lost.Load() {
+		return
+	}
 	r.stopping = true
 	for _, u := range r.units {
 		u.co.stop()
 	}
+	r.looker.co.stop()
 	r.units = nil
 }
 
@@ -157,6 +164,22 @@ func (r *Run) Step(seq int64) func(context.Context) (history.Payload, error) {
 	}
 	return nil
 }
+
+// Waiting says of each unit what it is paused on, in order of creation: for people who ask why a run does not go on.
+func (r *Run) Waiting() (lines []string) {
+	for _, u := range r.units {
+		if u.on != nil {
+			lines = append(lines, unitName(u.name)+" waits for "+u.on.String())
+		}
+	}
+	return
+}
+
+// Lost says whether the run was given up as stuck: see [Run.Stuck].
+func (r *Run) Lost() bool { return r.lost.Load() }
+
+// Turns grows with every activation, replayed or new: a watchdog may look at it from another goroutine.
+func (r *Run) Turns() uint64 { return r.turns.Load() }
 
 // Started is the event that the generation began with; nil before its first record.
 func (r *Run) Started() *history.Started { return r.started }

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"runtime/debug"
+
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
 )
@@ -129,22 +131,57 @@ func (r *Run) meetConditions() (met bool) {
 	return met
 }
 
-// evaluate runs a condition, on whichever stack is at hand: it may look, as the unit that waits, and a panic is that unit's.
+// looker runs conditions on a stack of its own: what ends or blocks the goroutine that it runs in must not do so on the
+// shell's, nor on that of another unit.
+type looker struct {
+	co      coroutine
+	at      *wait
+	holds   bool
+	failure *history.Failure
+}
+
+// evaluate says whether a condition holds. Its code has the standing of the unit that waits, and a panic is that unit's.
 func (r *Run) evaluate(w *wait) (holds bool, failure *history.Failure) {
-	was := w.unit.readOnly
-	w.unit.readOnly = true
+	l := &r.looker
+	l.at, l.holds, l.failure = w, false, nil
+	if l.co.next == nil {
+		l.co.start(r.look)
+	}
 	r.running.Store(w.unit)
+	l.co.resume()
+	r.running.Store(nil)
+	return l.holds, l.failure
+}
+
+// look is the looker's body. Its name and receiver are looked for in stack dumps (see stuck.go).
+//
+//go:noinline
+func (r *Run) look() {
 	defer func() {
-		r.running.Store(nil)
-		w.unit.readOnly = was
-		switch p := recover().(type) {
-		case nil:
-		case *Violation:
-		default:
-			failure = PanicFailure(p, nil)
+		if !r.stopping {
+			r.fail(goexit("a condition of unit " + unitName(r.looker.at.unit.name)))
+			r.looker.co.suspend()
 		}
 	}()
-	return w.holds(), nil
+	for {
+		r.looker.look()
+		r.looker.co.suspend()
+	}
+}
+
+func (l *looker) look() {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *Violation: // noted already
+		default:
+			l.failure = PanicFailure(p, debug.Stack())
+		}
+	}()
+	_ = l.at.unit.ReadOnly(func() error {
+		l.holds = l.at.holds()
+		return nil
+	})
 }
 
 func broken(err error) *machine.Promise {

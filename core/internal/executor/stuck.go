@@ -18,6 +18,7 @@ func (e *Stuck) Error() string {
 // Stuck looks, from another goroutine, at where the unit that has the turn is. It is for the shell's watchdog; the run is
 // lost after it: its goroutine cannot be ended from outside.
 func (r *Run) Stuck() *Stuck {
+	r.lost.Store(true)
 	u := r.running.Load()
 	if u == nil {
 		return &Stuck{Unit: "", Stack: "(between two turns)"}
@@ -25,7 +26,7 @@ func (r *Run) Stuck() *Stuck {
 	return &Stuck{Unit: u.name, Stack: u.stack()}
 }
 
-// stack finds the unit's goroutine among all, by the receiver of its main.
+// stack finds the goroutine that runs the unit's code among all, by the receiver of its main, or of look for a condition.
 func (u *Unit) stack() string {
 	const most = 16 << 20
 	dump := make([]byte, 1<<20)
@@ -37,11 +38,16 @@ func (u *Unit) stack() string {
 		}
 		dump = make([]byte, 2*len(dump))
 	}
-	mark := []byte(fmt.Sprintf("executor.(*Unit).main(%p", u))
+	own, look := fmt.Appendf(nil, "executor.(*Unit).main(%p", u), fmt.Appendf(nil, "executor.(*Run).look(%p", u.run)
+	stack := "(its stack was not found)"
 	for goroutine := range bytes.SplitSeq(dump, []byte("\n\n")) {
-		if before, _, found := bytes.Cut(goroutine, mark); found {
+		if before, _, found := bytes.Cut(goroutine, own); found {
+			stack = string(bytes.TrimSpace(before))
+		}
+		// Between two conditions, the looker's goroutine is switched away from; then the unit itself is what runs.
+		if before, _, found := bytes.Cut(goroutine, look); found && !bytes.Contains(before, []byte("(*coroutine).suspend(")) {
 			return string(bytes.TrimSpace(before))
 		}
 	}
-	return "(its stack was not found)"
+	return stack
 }

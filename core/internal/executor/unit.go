@@ -52,7 +52,7 @@ func (u *Unit) Wake() {
 	u.run.ready = append(u.run.ready, u)
 }
 
-// Yield lets every other runnable unit have a step before this one goes on.
+// Yield ends the unit's step: it goes on in the next round, in its place in the order (S1.8).
 func (u *Unit) Yield() {
 	u.Enter("Yield")
 	u.effects("Yield")
@@ -101,8 +101,9 @@ func (u *Unit) Until(scope *Scope, on fmt.Stringer, enough func() bool) error {
 
 // ReadOnly runs code that may only look at values: a validator, a change of a phase's state.
 func (u *Unit) ReadOnly(look func() error) error {
+	was := u.readOnly
 	u.readOnly = true
-	defer func() { u.readOnly = false }()
+	defer func() { u.readOnly = was }()
 	return look()
 }
 
@@ -195,7 +196,8 @@ func (u *Unit) main() {
 		}
 		switch p := recover().(type) {
 		case nil:
-			u.run.fail(fmt.Errorf("unit %s called runtime.Goexit: workflow code must return", unitName(u.name)))
+			u.run.fail(goexit("unit " + unitName(u.name)))
+			u.halt() // here, since a Goexit that ran on would end the shell's goroutine, too
 		case *Violation: // noted already
 		default:
 			u.err = PanicFailure(p, debug.Stack())
@@ -203,6 +205,10 @@ func (u *Unit) main() {
 	}()
 	u.value, u.err = u.body(u)
 	returned = true
+}
+
+func goexit(who string) error {
+	return fmt.Errorf("%s called runtime.Goexit (t.FailNow does): workflow code must return", who)
 }
 
 // PanicFailure is the failure of code that panicked. The stack begins where it panicked.
@@ -240,15 +246,34 @@ func (u *Unit) Enter(call string) {
 	if u.run.stopping {
 		runtime.Goexit() // a deferred function during eviction: nothing runs
 	}
-	if running == nil {
-		v.Why = "while no unit had the turn: do not use a workflow context in a goroutine; use workflow.Parallel or workflow.Go"
+	if running == nil || !ofUnit() {
+		v.Why = "in a goroutine: what waits its turn there runs at random; use workflow.Parallel or workflow.Go"
 		u.run.violated.CompareAndSwap(nil, v)
-		runtime.Goexit() // a goroutine of the author's: it must not go on
+		runtime.Goexit() // a goroutine of the author's: it must not go on, and a panic in it would end the process
 	}
 	v.Running = running.name
 	v.Why = fmt.Sprintf("while unit %s had the turn: use the context that the function running now was given", unitName(running.name))
 	u.run.fail(v)
 	panic(v)
+}
+
+// ofUnit says whether the caller's goroutine is one that the executor runs author's code in. Only violations pay for it.
+func ofUnit() bool {
+	callers := make([]uintptr, 256)
+	for skip := 2; ; skip += len(callers) {
+		n := runtime.Callers(skip, callers)
+		frames := runtime.CallersFrames(callers[:n])
+		for more := n > 0; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			if strings.HasSuffix(frame.Function, "executor.(*Unit).main") || strings.HasSuffix(frame.Function, "executor.(*Run).look") {
+				return true
+			}
+		}
+		if n < len(callers) {
+			return false
+		}
+	}
 }
 
 // effects fails the activation if the unit may only look: in a validator or a query.

@@ -13,6 +13,7 @@ type Fold struct {
 	Started *history.Started
 	// Records is the number of the last record; Base says how many of an earlier generation come before the first.
 	Records int
+	Time    time.Time // of the last record
 	Closes  history.Terminal
 	pending []Pending
 	unread  []*history.SignalReceived
@@ -59,7 +60,7 @@ func (f *Fold) Add(rec *history.Record) {
 			f.asked(command)
 		}
 	}
-	f.Records, f.Closes = rec.Number, rec.Closes()
+	f.Records, f.Time, f.Closes = rec.Number, rec.Time, rec.Closes()
 }
 
 func (f *Fold) asked(cancel history.Sequenced) {

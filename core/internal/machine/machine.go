@@ -29,6 +29,9 @@ func (m *Machine) Begin(record int) {
 
 // Replay starts an activation whose commands are matched against those of a record.
 func (m *Machine) Replay(record int, commands []history.Command) {
+	if !m.replaying {
+		m.emitted = nil // the caller has those of the last activation; only a replay's are nobody's
+	}
 	m.record, m.replaying, m.recorded = record, true, commands
 	m.emitted, m.dropped = m.emitted[:0], m.dropped[:0]
 	for _, command := range commands {

@@ -1,0 +1,212 @@
+package history_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// TestCodecKeepsEverything: what is written is JSON, and reads back equal; each event and command by itself, too.
+func TestCodecKeepsEverything(t *testing.T) {
+	for _, rec := range []*history.Record{record(), {}, {Number: 1, Events: []history.Event{&history.TimerFired{}}}} {
+		text := history.AppendRecord([]byte("before"), rec)
+		text = bytes.TrimPrefix(text, []byte("before"))
+		require.True(t, json.Valid(text), "%s", text)
+		again, err := history.DecodeRecord(text)
+		require.NoError(t, err)
+		require.Equal(t, rec, again)
+	}
+	for _, event := range events() {
+		text := history.EncodeEvent(event)
+		require.True(t, json.Valid(text), "%s", text)
+		again, err := history.DecodeEvent(text)
+		require.NoError(t, err)
+		require.Equal(t, event, again)
+	}
+	for _, command := range commands() {
+		text := history.EncodeCommand(command)
+		require.True(t, json.Valid(text), "%s", text)
+		again, err := history.DecodeCommand(text)
+		require.NoError(t, err)
+		require.Equal(t, command, again)
+	}
+}
+
+// TestCodecEmptyPayload: a payload of no bytes is no payload; written as it is, it would spoil the record.
+func TestCodecEmptyPayload(t *testing.T) {
+	again, err := history.DecodeEvent(history.EncodeEvent(history.NewSignal("s", "note", history.Payload{})))
+	require.NoError(t, err)
+	require.Equal(t, history.NewSignal("s", "note", nil), again)
+	command, err := history.DecodeCommand(history.EncodeCommand(&history.UpsertAttributes{Attributes: history.Attributes{"a": history.Payload{}}}))
+	require.NoError(t, err)
+	require.Equal(t, &history.UpsertAttributes{Attributes: history.Attributes{"a": nil}}, command)
+}
+
+// TestCodecKnowsEveryKind: each kind that the package declares is among the cases here, and can be read.
+func TestCodecKnowsEveryKind(t *testing.T) {
+	known := map[string]bool{}
+	for _, event := range events() {
+		known[event.Kind()] = true
+	}
+	for _, command := range commands() {
+		known[command.Kind()] = true
+	}
+	declared := regexp.MustCompile(`Kind\(\) string +\{ return "([a-z-]+)" \}`)
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	count := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range declared.FindAllStringSubmatch(string(text), -1) {
+			require.True(t, known[match[1]], "kind %s of %s has no case in records_test.go", match[1], file)
+			count++
+		}
+	}
+	require.Len(t, known, count, "two kinds share a name")
+}
+
+// TestCodecForgivesFormat: the order of keys, white space and unknown keys mean nothing.
+func TestCodecForgivesFormat(t *testing.T) {
+	text := history.AppendRecord(nil, record())
+	var indented bytes.Buffer
+	require.NoError(t, json.Indent(&indented, text, " ", "\t"))
+	again, err := history.DecodeRecord(indented.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, stripped(t, record()), stripped(t, again))
+
+	// encoding/json sorts keys: "kind" no longer stands first.
+	again, err = history.DecodeRecord(sorted(t, text))
+	require.NoError(t, err)
+	require.Equal(t, stripped(t, record()), stripped(t, again))
+
+	again, err = history.DecodeRecord([]byte(`{"new":{"a":[1,{"b":null}]},"n":3,"events":[{"seq":4,"later":[[]],"kind":"timer-fired"}],"v":1}`))
+	require.NoError(t, err)
+	require.Equal(t, &history.Record{Number: 3, Events: []history.Event{&history.TimerFired{Seq: 4}}}, again)
+}
+
+// sorted is the same JSON as encoding/json writes it.
+func sorted(tb testing.TB, text []byte) []byte {
+	tb.Helper()
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	require.NoError(tb, decoder.Decode(&value))
+	out, err := json.Marshal(value)
+	require.NoError(tb, err)
+	return out
+}
+
+// stripped is a record's stored form as encoding/json sees it: white space in payloads does not count.
+func stripped(tb testing.TB, rec *history.Record) string {
+	tb.Helper()
+	return string(sorted(tb, history.AppendRecord(nil, rec)))
+}
+
+func TestCodecRefuses(t *testing.T) {
+	deep := strings.Repeat(`[`, 20_000) + strings.Repeat(`]`, 20_000)
+	causes := strings.Repeat(`{"cause":`, 100_000) + `{}` + strings.Repeat(`}`, 100_000)
+	for name, text := range map[string]string{
+		"nothing": ``, "not an object": `[]`, "cut off": `{"v":1,"n":`, "text after the end": `{"v":1} x`, "newer version": `{"v":2,"n":1}`,
+		"newer, with unknown kinds": `{"v":2,"events":[{"kind":"dream"}]}`,
+		"unknown event":             `{"v":1,"events":[{"kind":"dream"}]}`, "unknown command": `{"v":1,"commands":[{"kind":"dream"}]}`,
+		"no kind": `{"v":1,"events":[{}]}`, "kind not a text": `{"v":1,"events":[{"kind":3}]}`, "null event": `{"events":[null]}`,
+		"number": `{"n":"1"}`, "fraction": `{"n":1.5}`, "too large": `{"n":99999999999999999999}`, "time": `{"time":"yesterday"}`,
+		"duration": `{"commands":[{"kind":"start-timer","duration":"1 hour"}]}`, "flag": `{"commands":[{"kind":"mark-patch","deprecated":"yes"}]}`,
+		"seed": `{"events":[{"kind":"started","seed":"xyz"}]}`, "escape": `{"author":"\q"}`, "control character": "{\"author\":\"\x01\"}",
+		"open string": `{"author":"`, "open escape": `{"author":"\`, "payload": `{"events":[{"kind":"signal","input":nul}]}`,
+		"nested too deeply":  `{"events":[{"kind":"signal","input":` + deep + `}]}`,
+		"a chain of causes":  `{"events":[{"kind":"activity-resolved","failure":` + causes + `}]}`,
+		"list without comma": `{"resumes":[1 2]}`, "trailing comma": `{"resumes":[1,]}`, "no colon": `{"n" 1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := history.DecodeRecord([]byte(text))
+			require.ErrorIs(t, err, history.ErrUnreadable)
+			_, err = history.DecodeEvent([]byte(text))
+			require.ErrorIs(t, err, history.ErrUnreadable)
+			_, err = history.DecodeCommand([]byte(text))
+			require.ErrorIs(t, err, history.ErrUnreadable)
+		})
+	}
+	_, err := history.DecodeRecord([]byte(`{"v":2}`))
+	require.EqualError(t, err, "unreadable record: version 2, this program reads versions up to 1: it was written by a newer one")
+}
+
+// TestCodecText: every text survives; bytes that are not UTF-8 come back as encoding/json would give them.
+func TestCodecText(t *testing.T) {
+	for _, text := range []string{"", "plain", `"quoted" \ back`, "\n\t\r\b\f\x00\x1f", "</script>&", "dé漢🎉", "\u2028\u2029", "\x7f", "bad \xff\xfe byte", "\xed\xa0\x80"} {
+		rec := &history.Record{Author: text, Events: []history.Event{history.NewSignal(text, text, nil)}, Commands: []history.Command{
+			&history.UpsertAttributes{Attributes: history.Attributes{text: history.Payload(`1`)}}}}
+		again, err := history.DecodeRecord(history.AppendRecord(nil, rec))
+		require.NoError(t, err)
+		standard, err := json.Marshal(text)
+		require.NoError(t, err)
+		var want string
+		require.NoError(t, json.Unmarshal(standard, &want))
+		require.Equal(t, want, again.Author)
+		require.Equal(t, want, again.Events[0].(*history.SignalReceived).ID)
+		require.Equal(t, history.Attributes{want: history.Payload(`1`)}, again.Commands[0].(*history.UpsertAttributes).Attributes)
+	}
+}
+
+func TestExport(t *testing.T) {
+	export := &history.Export{Run: "r \"1\"", Generation: 2, Workflow: "order", Records: []*history.Record{{Number: 1}, record()}}
+	text := history.AppendExport(nil, export)
+	require.True(t, json.Valid(text))
+	again, err := history.DecodeExport(text)
+	require.NoError(t, err)
+	require.Equal(t, export, again)
+	for _, broken := range []string{``, `{"format":2}`, `{"records":[{"v":9}]}`, `{"records":[{"events":[{"kind":"dream"}]}]}`} {
+		_, err := history.DecodeExport([]byte(broken))
+		require.ErrorIs(t, err, history.ErrUnreadable, broken)
+	}
+}
+
+// FuzzRecord: arbitrary bytes never panic; what can be read, can be written, as JSON that reads back the same. Where
+// encoding/json says that it is no JSON, it is not read.
+func FuzzRecord(f *testing.F) {
+	f.Add(history.AppendRecord(nil, record()))
+	for _, event := range events() {
+		f.Add(history.AppendRecord(nil, &history.Record{Number: 1, Events: []history.Event{event}}))
+	}
+	for _, command := range commands() {
+		f.Add(history.AppendRecord(nil, &history.Record{Number: 1, Commands: []history.Command{command}}))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if event, err := history.DecodeEvent(text); err == nil {
+			require.True(t, json.Valid(history.EncodeEvent(event)))
+		}
+		if command, err := history.DecodeCommand(text); err == nil {
+			require.True(t, json.Valid(history.EncodeCommand(command)))
+			_ = command.Fields()
+		}
+		rec, err := history.DecodeRecord(text)
+		if err != nil {
+			require.True(t, errors.Is(err, history.ErrUnreadable))
+			return
+		}
+		require.True(t, lenient(text), "read, but not JSON: %s", text)
+		written := history.AppendRecord(nil, rec)
+		require.True(t, json.Valid(written), "written, but not JSON: %s", written)
+		again, err := history.DecodeRecord(written)
+		require.NoError(t, err)
+		require.Equal(t, string(written), string(history.AppendRecord(nil, again)))
+		again, err = history.DecodeRecord(sorted(t, written))
+		require.NoError(t, err)
+		require.Equal(t, stripped(t, rec), stripped(t, again))
+	})
+}
+
+// lenient is json.Valid, except that whole numbers may begin with zeros.
+func lenient(text []byte) bool {
+	return json.Valid(text) || json.Valid(regexp.MustCompile(`([:\[,\s]-?)0+(\d)`).ReplaceAll(text, []byte("$1$2")))
+}

@@ -1,0 +1,210 @@
+package executor_test
+
+import (
+	"errors"
+	"time"
+
+	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+func positive(n int) error {
+	if n <= 0 {
+		return errors.New("not positive")
+	}
+	return nil
+}
+
+func messages() []registry.Definition {
+	return []registry.Definition{
+		define("buffered", func(ctx Ctx) ([]string, error) {
+			if _, err := workflow.Execute(ctx, actA, 1); err != nil {
+				return nil, err
+			}
+			var texts []string
+			for range 3 {
+				text, err := workflow.AwaitSignal(ctx, note)
+				if err != nil {
+					return nil, err
+				}
+				workflow.Log(ctx, "took "+text)
+				texts = append(texts, text)
+			}
+			return texts, nil
+		}),
+		define("handlers", func(ctx Ctx) (int, error) {
+			sum := 0
+			workflow.HandleSignal(ctx, note, func(ctx Ctx, text string) error {
+				workflow.Log(ctx, "signal "+text)
+				if text == "bad" {
+					return errBroken
+				}
+				if text == "panic" {
+					panic("in a handler")
+				}
+				n, err := workflow.Execute(ctx, actA, len(text))
+				sum += n
+				return err
+			})
+			workflow.HandleUpdate(ctx, add, func(ctx Ctx, n int) (int, error) {
+				if n == 13 {
+					panic("unlucky")
+				}
+				if n == 14 {
+					return 0, errBroken
+				}
+				before := sum
+				got, err := workflow.Execute(ctx, actB, n)
+				sum += got
+				return sum - before, err
+			}, positive)
+			workflow.HandleQuery(ctx, total, func(plus int) (int, error) { return sum + plus, nil })
+			err := workflow.Sleep(ctx, time.Hour)
+			return sum, err
+		}),
+		// Registers its handlers only after a pause.
+		define("late-handlers", func(ctx Ctx) (int, error) {
+			sum := 0
+			workflow.Yield(ctx)
+			workflow.HandleSignal(ctx, note, func(ctx Ctx, text string) error { workflow.Log(ctx, "signal "+text); return nil })
+			workflow.HandleUpdate(ctx, add, func(_ Ctx, n int) (int, error) { sum += n; return sum, nil })
+			err := workflow.Sleep(ctx, time.Hour)
+			return sum, err
+		}),
+		define("queries", func(ctx Ctx) (nothing, error) {
+			n := 40
+			workflow.HandleQuery(ctx, total, func(plus int) (int, error) { return n + plus, nil })
+			workflow.HandleQuery(ctx, situation, func(how string) (string, error) {
+				switch how {
+				case "error":
+					return "", errBroken
+				case "panic":
+					panic("in a query")
+				case "goexit":
+					goexit()
+				case "effects":
+					_, err := workflow.Execute(ctx, actA, 1)
+					return "", err
+				}
+				return "fine", nil
+			})
+			workflow.PublishState(ctx, "waiting")
+			_, err := workflow.AwaitSignal(ctx, note)
+			n++
+			workflow.Log(ctx, "went on")
+			return nothing{}, err
+		}),
+		define("signal-order", func(ctx Ctx) ([]string, error) {
+			one, two := workflow.Receive(ctx, note), workflow.Receive(ctx, note)
+			first, err := one.Await(ctx)
+			if err != nil {
+				return nil, err
+			}
+			second, err := two.Await(ctx)
+			return []string{first, second}, err
+		}),
+	}
+}
+
+type order struct{ Notes []string }
+
+func (o order) with(text string) order {
+	return order{append(o.Notes[:len(o.Notes):len(o.Notes)], text)}
+}
+
+func phases() []registry.Definition {
+	// orders is a phase with every sort of answer.
+	orders := func() *workflow.Phase[order] {
+		p := workflow.NewPhase(order{})
+		workflow.OnSignal(p, note, func(ctx Ctx, text string, o order) workflow.Next[order] {
+			workflow.Log(ctx, "signal "+text)
+			switch text {
+			case "slow":
+				n, err := workflow.Execute(ctx, actA, len(o.Notes))
+				told(ctx, "slow", err)
+				return workflow.Stay(o.with("slow" + string(rune('0'+n))))
+			case "leave":
+				return workflow.Leave(o.with(text), func(ctx Ctx) error {
+					_, err := workflow.Execute(ctx, actB, 1)
+					told(ctx, "what was left", err)
+					p.Update(ctx, func(o order) order { return o.with("left done") })
+					return err
+				})
+			case "panic":
+				panic("in a phase")
+			case "stop":
+				return workflow.Stop(o.with(text))
+			}
+			return workflow.Stay(o.with(text))
+		})
+		workflow.OnUpdate(p, add, func(ctx Ctx, n int, o order) workflow.Reply[order, int] {
+			workflow.Log(ctx, "update", "n", n)
+			switch n {
+			case 1:
+				return workflow.AnswerAndStop(len(o.Notes), o)
+			case 2:
+				return workflow.Refuse[order, int](errBroken, o)
+			case 3:
+				return workflow.AnswerLater(o, func(ctx Ctx) (int, error) { return workflow.Execute(ctx, actC, n) })
+			case 4:
+				return workflow.AnswerLater(o, func(Ctx) (int, error) { panic("later") })
+			case 5:
+				panic("at once")
+			}
+			return workflow.Answer(len(o.Notes), o.with("update"))
+		}, positive)
+		return p
+	}
+	return []registry.Definition{
+		define("phase", func(ctx Ctx) (order, error) {
+			o, err := orders().Run(ctx)
+			told(ctx, "the phase", err)
+			return o, err
+		}),
+		define("phase-timeout", func(ctx Ctx) (order, error) {
+			o, err := orders().Within(time.Minute).Run(ctx)
+			told(ctx, "the phase", err)
+			if err != nil {
+				return o, err
+			}
+			return o, workflow.Sleep(ctx, time.Hour)
+		}),
+		// What the first phase does not take belongs to who waits after it.
+		define("phase-then-signal", func(ctx Ctx) ([]string, error) {
+			o, err := orders().Within(time.Minute).Run(ctx)
+			told(ctx, "the phase", err)
+			text, err := workflow.AwaitSignal(ctx, note)
+			return append(o.Notes, "after: "+text), err
+		}),
+		define("phase-then-phase", func(ctx Ctx) ([]string, error) {
+			first, err := orders().Run(ctx)
+			told(ctx, "the first phase", err)
+			second, err := orders().Run(ctx)
+			told(ctx, "the second phase", err)
+			return append(first.Notes, second.Notes...), err
+		}),
+		define("phase-nested", func(ctx Ctx) (nothing, error) {
+			p := workflow.NewPhase(0)
+			workflow.OnSignal(p, note, func(ctx Ctx, _ string, n int) workflow.Next[int] {
+				_, _ = workflow.NewPhase(0).Run(ctx)
+				return workflow.Stop(n)
+			})
+			_, err := p.Run(ctx)
+			return nothing{}, err
+		}),
+		define("phase-update-calls", func(ctx Ctx) (nothing, error) {
+			p := workflow.NewPhase(0)
+			workflow.OnSignal(p, note, func(_ Ctx, _ string, n int) workflow.Next[int] {
+				return workflow.Leave(n, func(ctx Ctx) error {
+					p.Update(ctx, func(n int) int {
+						_ = workflow.Sleep(ctx, time.Second)
+						return n + 1
+					})
+					return nil
+				})
+			})
+			_, err := p.Run(ctx)
+			return nothing{}, err
+		}),
+	}
+}
