@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -34,14 +35,19 @@ func (e *Engine) found(err error, run string) error {
 }
 
 // Wait waits until a run has ended, or the context ends; then it gives the summary as it stands.
-func (e *Engine) Wait(ctx context.Context, run string) (summary *Summary, err error) {
+func (e *Engine) Wait(ctx context.Context, run string) (*Summary, error) {
+	return e.WaitUntil(ctx, run, func(summary *Summary) bool { return summary.Status.Closed() })
+}
+
+// WaitUntil waits until done says so of a run's summary, or the context ends; then it gives the summary as it stands.
+func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*Summary) bool) (summary *Summary, err error) {
 	err = e.until(ctx, run, func() (bool, error) {
 		latest, err := e.Get(ctx, run)
 		if err != nil {
 			return false, err
 		}
 		summary = latest
-		return summary.Status.Closed(), nil
+		return done(summary), nil
 	})
 	if ctx.Err() != nil && summary != nil {
 		return summary, nil
@@ -65,7 +71,26 @@ func (e *Engine) List(ctx context.Context, query ListQuery) (page []*Summary, ne
 // from outside.
 func (e *Engine) ActivitiesOf(ctx context.Context, run string) ([]*TaskState, error) {
 	states, err := e.Tasks.TasksOf(ctx, run)
+	if err == nil && len(states) > 0 {
+		states, err = e.awaited(ctx, run, states)
+	}
 	return states, e.unavailable(err, "the run's activities were not read")
+}
+
+// awaited leaves out the states of activities that the run does not wait for: one outlives its activity where a process ended
+// between a result and the state's deletion, or where a first attempt, which keeps no state, was asked to stop.
+func (e *Engine) awaited(ctx context.Context, run string, states []*TaskState) ([]*TaskState, error) {
+	summary, err := e.Runs.Summary(ctx, run)
+	if errors.Is(err, ErrNoRun) || err == nil && summary.Status.Closed() {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	fold, err := e.fold(ctx, run, summary.Generation)
+	return slices.DeleteFunc(states, func(s *TaskState) bool {
+		_, pending := fold.Find(s.Seq)
+		return s.Generation != summary.Generation || !pending
+	}), err
 }
 
 // History gives a part of a generation's log: the records after a number, until there are none. Generation 0 is the current one.

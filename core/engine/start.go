@@ -51,7 +51,11 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 	err = e.Runs.Create(ctx, summary, item)
 	switch {
 	case errors.Is(err, ErrTaken):
-		return e.startTaken(ctx, request)
+		summary, created, err = e.startTaken(ctx, request)
+		if err == nil && e.Together { // who put it may not have resumed it
+			err = e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: summary.Run}), "the run was not resumed")
+		}
+		return summary, created, err
 	case err != nil:
 		return nil, false, e.unavailable(err, "the run was not started")
 	}
@@ -71,12 +75,12 @@ func (e *Engine) startTaken(ctx context.Context, request StartRequest) (*Summary
 		return e.reuse(ctx, request, there)
 	}
 	original := there
-	if there.Generation > 1 { // continue-as-new has changed the summary's input: the first start is what counts
+	if there.Generation > 1 && !sameStart(there, request.Workflow, request.Input) { // continue-as-new has changed the summary's input: the first start is what counts
 		if original, err = e.firstStart(ctx, there); err != nil {
 			return nil, false, err
 		}
 	}
-	if original.Workflow != request.Workflow || !sameJSON(original.Input, request.Input) {
+	if !sameStart(original, request.Workflow, request.Input) {
 		return nil, false, fail(Conflict, "a run with the id %q exists, of workflow %s with another input: choose another id, or leave it out",
 			request.Run, there.Workflow)
 	}
@@ -102,14 +106,45 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
 		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
-	err := e.Runs.Put(ctx, &Commit{Run: request.Run, Generation: there.Generation, Summary: summary, Next: &item})
+	message := Resume{Run: request.Run}
+	if !e.Together { // message first, as with any start
+		carrying := item
+		message.Carries, message.Creates = &carrying, summary
+		if err := e.Queue.SendResumes(ctx, message); err != nil {
+			return nil, false, e.unavailable(err, "the run was not started")
+		}
+	}
+	err := e.Runs.Put(ctx, reuseCommit(summary, item))
 	if errors.Is(err, ErrTaken) {
-		return nil, false, fail(Conflict, "a run with the id %q was started by somebody else just now", request.Run)
+		if err = e.reuseTaken(ctx, summary); err != nil {
+			return nil, false, err
+		}
 	}
+	if err == nil && e.Together {
+		err = e.Queue.SendResumes(ctx, message)
+	}
+	return summary, true, e.unavailable(err, "the run was not started")
+}
+
+// reuseCommit begins the next generation of a run that has ended.
+func reuseCommit(summary *Summary, start Item) *Commit {
+	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
+}
+
+// reuseTaken is an error, unless it is this very start that is there: the receiver of its message was faster.
+func (e *Engine) reuseTaken(ctx context.Context, wanted *Summary) error {
+	there, err := e.Runs.Summary(ctx, wanted.Run)
 	if err != nil {
-		return nil, false, e.unavailable(err, "the run was not started")
+		return e.unavailable(err, "the run that has this id was not found out about")
 	}
-	return summary, true, e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: request.Run}), "the run was not resumed")
+	if there.Generation != wanted.Generation || !there.Started.Equal(wanted.Started) || !sameStart(there, wanted.Workflow, wanted.Input) {
+		return fail(Conflict, "a run with the id %q was started by somebody else just now", wanted.Run)
+	}
+	return nil
+}
+
+func sameStart(there *Summary, workflow string, input history.Payload) bool {
+	return there.Workflow == workflow && sameJSON(there.Input, input)
 }
 
 // startItem is the item that begins a summary's generation.
@@ -120,12 +155,15 @@ func (e *Engine) startItem(summary *Summary) Item {
 
 // newItem makes a filing of an event.
 func (e *Engine) newItem(event history.Event, generation int, durable bool) Item {
-	history.File(event, e.NewID()[:filingLength])
+	history.File(event, e.newFiling())
 	return Item{Key: event.Key(generation), Event: event, Stamp: e.Clock.Now().UnixNano(), Durable: durable}
 }
 
 // filingLength of 60 random bits tells apart the few filings that one key ever has.
 const filingLength = 12
+
+// newFiling names one filing: each has a name of its own, whatever it files.
+func (e *Engine) newFiling() string { return e.NewID()[:filingLength] }
 
 // seed draws a run's seed.
 func (e *Engine) seed() uint64 { return binary.LittleEndian.Uint64([]byte(e.NewID())) }
@@ -133,10 +171,15 @@ func (e *Engine) seed() uint64 { return binary.LittleEndian.Uint64([]byte(e.NewI
 // fileCarried files what a resume carries, before the run is read (rule 1).
 func (e *Engine) fileCarried(ctx context.Context, message Resume) error {
 	var err error
-	if message.Creates != nil {
+	switch {
+	case message.Creates != nil && message.Creates.Generation > 1:
+		err = e.Runs.Put(ctx, reuseCommit(message.Creates, *message.Carries))
+	case message.Creates != nil:
 		err = e.Runs.Create(ctx, message.Creates, *message.Carries)
-	} else {
-		_, err = e.Runs.File(ctx, message.Run, *message.Carries)
+	default:
+		item := *message.Carries // received twice, it is filed twice: the log may have taken and tidied the first filing by then
+		item.Event = history.Refile(item.Event, e.newFiling())
+		_, err = e.Runs.File(ctx, message.Run, item)
 	}
 	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoRun) {
 		return nil
@@ -158,6 +201,8 @@ func validID(what, id string) error {
 	switch {
 	case len(id) > LongestID:
 		return fail(TooLarge, "the %s has %d bytes, the limit is %d", what, len(id), LongestID)
+	case id == "." || id == "..":
+		return fail(Invalid, "the %s %q is not allowed: in an address it would mean another place", what, id)
 	case !utf8.ValidString(id):
 		return fail(Invalid, "the %s is not UTF-8 text", what)
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '#' || r == '/' }):

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -54,11 +55,11 @@ func (e *Engine) await(ctx context.Context, t Task, a *try) error {
 	}
 	t.Expire = true
 	t.Sent = a.started.Add(limit)
-	t.Delay = max(t.Sent.Sub(e.Clock.Now()), 0)
+	wait := t.Sent.Sub(e.Clock.Now())
 	if beat := t.Command.Options.Heartbeat; beat > 0 {
-		t.Delay = min(t.Delay, beat)
+		wait = min(wait, beat)
 	}
-	return e.Queue.SendTasks(ctx, t)
+	return e.sendTask(ctx, t, wait)
 }
 
 // expire looks whether an attempt that is completed from outside is still on time.
@@ -79,8 +80,7 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 		}
 	}
 	if next.After(now) {
-		t.Delay = next.Sub(now)
-		return e.Queue.SendTasks(ctx, t)
+		return e.sendTask(ctx, t, next.Sub(now))
 	}
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled)
 	a.started, a.failure = state.Started, failure
@@ -137,10 +137,13 @@ func (e *Engine) byToken(ctx context.Context, token string) (*TaskState, error) 
 	return state, nil
 }
 
-// unavailable says of a port's error what was not done. nil stays nil.
+// unavailable says of a port's error what was not done. nil stays nil, and so does an error that has its code already.
 func (e *Engine) unavailable(err error, what string) error {
 	if err == nil {
 		return nil
+	}
+	if coded := (*Error)(nil); errors.As(err, &coded) {
+		return err
 	}
 	return failWith(err, Unavailable, "%s: %v; try again", what, err)
 }

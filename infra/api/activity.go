@@ -1,0 +1,88 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (h *Handler) activityEndpoints() []endpoint {
+	const tag = "activities"
+	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, false}}
+	fails := []engine.Code{engine.NotFound}
+	params := []*huma.Param{tokenParam()}
+	return []endpoint{
+		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", tag: tag, summary: "List a run's activities under way",
+			describe: "Those that heartbeat, run long, have failed before, or wait to be completed from outside. Others are only in the run's history.",
+			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, false}},
+			fails: fails, serve: (*call).listActivities},
+		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", tag: tag, summary: "Complete an activity from outside",
+			describe: "By the token that the activity was given and passed on.",
+			params:   params, body: client.CompleteBody{}, answers: done, fails: fails, serve: (*call).completeActivity},
+		{method: http.MethodPost, path: "/v1/activities/{token}/fail", id: "fail-activity", tag: tag, summary: "Fail an activity from outside",
+			describe: "It is final: the activity is not tried again.",
+			params:   params, body: client.FailBody{}, answers: done, fails: fails, serve: (*call).failActivity},
+		{method: http.MethodPost, path: "/v1/activities/{token}/heartbeat", id: "heartbeat-activity", tag: tag, summary: "Say that an activity is being worked on",
+			params: params, body: client.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", client.Beat{}, false}},
+			fails: fails, serve: (*call).heartbeatActivity},
+	}
+}
+
+func (c *call) listActivities() error {
+	run := c.r.PathValue("run")
+	if _, err := c.engine.Get(c.r.Context(), run); err != nil {
+		return err
+	}
+	states, err := c.engine.ActivitiesOf(c.r.Context(), run)
+	if err != nil {
+		return err
+	}
+	if states == nil {
+		states = []*engine.TaskState{}
+	}
+	return c.answer(http.StatusOK, client.Activities{Activities: states})
+}
+
+func (c *call) completeActivity() error {
+	var body client.CompleteBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	return c.resolve(body.Result, nil)
+}
+
+func (c *call) failActivity() error {
+	var body client.FailBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	if body.Message == "" {
+		return invalid(`field "message" is empty: say what happened`)
+	}
+	return c.resolve(nil, &history.Failure{FailureKind: history.Application, Type: body.Type, Message: body.Message, Details: body.Details,
+		NonRetryable: body.NonRetryable})
+}
+
+func (c *call) resolve(result history.Payload, failure *history.Failure) error {
+	if err := c.engine.CompleteActivity(c.r.Context(), c.r.PathValue("token"), result, failure); err != nil {
+		return err
+	}
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (c *call) heartbeatActivity() error {
+	var body client.HeartbeatBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	cancelled, err := c.engine.HeartbeatActivity(c.r.Context(), c.r.PathValue("token"), body.Details)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, client.Beat{Cancelled: cancelled})
+}

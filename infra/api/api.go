@@ -1,0 +1,103 @@
+// Package api is the door: the engine over HTTP.
+//
+// A request is read strictly (an unknown field or parameter is refused, and the answer says which are known), the engine is
+// asked, and what it says is written as JSON; its errors become problems (RFC 9457) with a stable code. Values of the
+// author's pass through as the JSON text that they are. The OpenAPI document is made from the same declarations that
+// requests are read by: see [endpoint].
+//
+// It knows no storage and no queue, and decides nothing about runs: that is core/engine's.
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// Config of a handler.
+type Config struct {
+	Engine *engine.Engine
+	// Version of the server, for people.
+	Version string
+	// Uptime says how long the server has been up. Nil: nothing stays up here.
+	Uptime func() time.Duration
+	// Backlog says how many messages could be handled now, and how many wait for their time. Nil: they are not counted.
+	Backlog func() (ready, delayed int)
+	// Healthy says why the server cannot do its work. Nil: it can, as long as it answers.
+	Healthy func(context.Context) error
+	// LongestWait is where a caller's wait is cut short: it is answered with how things stand, and may ask again. Zero: a
+	// minute. Gateways cut off what takes longer than theirs.
+	LongestWait time.Duration
+	// Logger for faults of ours. Nil: none.
+	Logger *slog.Logger
+}
+
+// Handler answers requests. It is safe for concurrent use.
+type Handler struct {
+	config    Config
+	engine    *engine.Engine
+	mux       *http.ServeMux
+	registry  huma.Registry
+	openapi   *huma.OpenAPI
+	adapter   huma.Adapter
+	documents struct{ json, yaml []byte }
+	// workflows that are registered, for hints; nil where none are.
+	workflows map[string]bool
+	// waits is cancelled when nobody is to wait any more.
+	waits    context.Context //nolint:containedctx // it is not a request's, but ends the waits of all
+	endWaits context.CancelFunc
+}
+
+// New makes a handler. The error is a fault in its own declarations.
+func New(config Config) (*Handler, error) {
+	h := &Handler{config: config.withDefaults(), engine: config.Engine, mux: http.NewServeMux(), workflows: map[string]bool{}}
+	for _, name := range h.engine.Workflows() {
+		h.workflows[name] = true
+	}
+	h.waits, h.endWaits = context.WithCancel(context.Background())
+	h.registry = newRegistry()
+	h.openapi = newDocument(h.registry)
+	h.adapter = humago.NewAdapter(h.mux, "")
+	for _, e := range h.endpoints() {
+		if err := h.add(e); err != nil {
+			return nil, fmt.Errorf("endpoint %s: %w", e.id, err)
+		}
+	}
+	if err := h.addDocuments(); err != nil {
+		return nil, err
+	}
+	h.mux.HandleFunc("/", h.nothingHere)
+	return h, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.LongestWait == 0 {
+		c.LongestWait = time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// ServeHTTP answers a request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// EndWaits has everybody who waits be answered with how things stand, now and from now on: the server is about to stop.
+func (h *Handler) EndWaits() { h.endWaits() }
+
+// endpoints are all there are, in the order in which the document lists them.
+func (h *Handler) endpoints() []endpoint {
+	var all []endpoint
+	for _, some := range [][]endpoint{h.runEndpoints(), h.logEndpoints(), h.mailEndpoints(), h.activityEndpoints(), h.serverEndpoints()} {
+		all = append(all, some...)
+	}
+	return all
+}

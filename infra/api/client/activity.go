@@ -1,0 +1,49 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Activities gives what is known of a run's activities under way: those that heartbeat, run long, have failed before, or
+// wait to be completed from outside.
+func (c *Client) Activities(ctx context.Context, run string) ([]*engine.TaskState, error) {
+	answer := Activities{}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "activities")}, &answer)
+	return answer.Activities, err
+}
+
+// CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave.
+func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "complete"), body: &CompleteBody{Result: result}, once: true}, nil)
+	return err
+}
+
+// FailActivity fails an attempt that waits to be completed. It is final.
+func (c *Client) FailActivity(ctx context.Context, token string, failure FailBody) error {
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "fail"), body: &failure, once: true}, nil)
+	return err
+}
+
+// HeartbeatActivity says that an attempt that waits to be completed is being worked on. Cancelled: the run asked it to stop.
+func (c *Client) HeartbeatActivity(ctx context.Context, token string, details history.Payload) (cancelled bool, err error) {
+	answer := Beat{}
+	_, err = c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "heartbeat"), body: &HeartbeatBody{Details: details}}, &answer)
+	return answer.Cancelled, err
+}
+
+// Info says what the server is.
+func (c *Client) Info(ctx context.Context) (*Info, error) {
+	info := &Info{}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("info")}, info)
+	return info, err
+}
+
+// Health gives no error if the server is there and can do its work.
+func (c *Client) Health(ctx context.Context) error {
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("health")}, &Health{})
+	return err
+}

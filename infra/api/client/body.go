@@ -1,0 +1,115 @@
+package client
+
+import (
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// The bodies of requests. The API decodes into the same types, and their tags are its document.
+
+// StartBody is the body of a start.
+type StartBody struct {
+	ID         string             `json:"id,omitempty" maxLength:"200" doc:"The run's id. Without one, one is made; with one, the same start may be repeated safely." example:"order-17"`
+	Workflow   string             `json:"workflow" minLength:"1" maxLength:"100" doc:"The workflow to run." example:"order"`
+	Input      history.Payload    `json:"input,omitempty" doc:"The workflow's input: any JSON value, at most 50 MB." example:"{\"item\":\"book\",\"count\":2}"`
+	Attributes history.Attributes `json:"attributes,omitempty" doc:"What the run is searched by: JSON values by name." example:"{\"customer\":\"ada\"}"`
+	Reuse      bool               `json:"reuse,omitempty" doc:"Begin a new generation if the run of this id has ended."`
+}
+
+// MailBody is the body of a signal or an update.
+type MailBody struct {
+	ID    string          `json:"id,omitempty" maxLength:"200" doc:"The id of this message: repeating it with the same id is safe. Without one, one is made." example:"approve-1"`
+	After int64           `json:"after,omitempty" doc:"The stamp that the sender's last message to this run was accepted with: this one comes after it." example:"1767225600000000000"`
+	Input history.Payload `json:"input,omitempty" doc:"What the message says: any JSON value, at most 50 MB." example:"\"yes\""`
+}
+
+// StopBody is the body of a request to cancel or to terminate.
+type StopBody struct {
+	ID     string `json:"id,omitempty" maxLength:"200" doc:"The id of this request: repeating it with the same id is safe. Without one, one is made." example:"stop-1"`
+	After  int64  `json:"after,omitempty" doc:"The stamp that the sender's last message to this run was accepted with: this one comes after it." example:"1767225600000000000"`
+	Reason string `json:"reason,omitempty" doc:"Why, for people: the run's history shows it." example:"ordered twice"`
+}
+
+// ResetBody is the body of a request to reset.
+type ResetBody struct {
+	ID     string `json:"id,omitempty" maxLength:"200" doc:"The id of this request: repeating it with the same id is safe. Without one, one is made." example:"reset-1"`
+	After  int64  `json:"after,omitempty" doc:"The stamp that the sender's last message to this run was accepted with: this one comes after it." example:"1767225600000000000"`
+	Record int    `json:"record" minimum:"1" doc:"The record of the current generation that the run goes on after: the last one that still counts." example:"4"`
+	Reason string `json:"reason,omitempty" doc:"Why, for people: the run's history shows it." example:"wrong price"`
+}
+
+// QueryBody is the body of a query.
+type QueryBody struct {
+	Input history.Payload `json:"input,omitempty" doc:"What is asked: any JSON value, at most 50 MB." example:"\"eur\""`
+}
+
+// CompleteBody is the body of an activity's completion from outside.
+type CompleteBody struct {
+	Result history.Payload `json:"result,omitempty" doc:"The activity's result: any JSON value, at most 50 MB." example:"{\"approved\":true}"`
+}
+
+// FailBody is the body of an activity's failure from outside. It is final: the activity is not tried again.
+type FailBody struct {
+	Type         string          `json:"type,omitempty" maxLength:"100" doc:"Your own name of this sort of failure." example:"Refused"`
+	Message      string          `json:"message" minLength:"1" doc:"What happened." example:"the reviewer refused"`
+	Details      history.Payload `json:"details,omitempty" doc:"A value that goes with it: any JSON value, at most 50 MB." example:"{\"by\":\"ada\"}"`
+	NonRetryable bool            `json:"nonRetryable,omitempty" doc:"Another attempt would not help."`
+}
+
+// HeartbeatBody is the body of a heartbeat.
+type HeartbeatBody struct {
+	Details history.Payload `json:"details,omitempty" doc:"How far the work has come: any JSON value; the run's activities show it." example:"{\"done\":40}"`
+}
+
+// Page of a listing.
+type Page struct {
+	Runs []*engine.Summary `json:"runs" doc:"Runs that match, the latest start first."`
+	Next string            `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
+}
+
+// HistoryPage is a part of one generation's log.
+type HistoryPage struct {
+	Run        string            `json:"run" doc:"The run's id." example:"order-17"`
+	Generation int               `json:"generation" doc:"The generation whose log this is." example:"1"`
+	Workflow   string            `json:"workflow" doc:"The run's workflow." example:"order"`
+	Records    []history.Payload `json:"records" doc:"Records as they are stored, in order."`
+	Next       int               `json:"next,omitempty" doc:"What to give as after for the records that follow; missing where none can: the log was closed, or has no more for now." example:"120"`
+}
+
+// QueryAnswer is the answer to a query.
+type QueryAnswer struct {
+	Result history.Payload `json:"result" doc:"What the workflow answered." example:"42"`
+}
+
+// Beat is the answer to a heartbeat.
+type Beat struct {
+	Cancelled bool `json:"cancelled" doc:"The run asked the activity to stop: complete or fail it soon."`
+}
+
+// Activities under way.
+type Activities struct {
+	Activities []*engine.TaskState `json:"activities" doc:"Those that heartbeat, run long, have failed before, or wait to be completed from outside."`
+}
+
+// Info says what a server is.
+type Info struct {
+	Version    string   `json:"version" doc:"The version of the server." example:"0.1.0"`
+	Workflows  []string `json:"workflows" doc:"Names of the workflows that are registered."`
+	Activities []string `json:"activities" doc:"Names of the activities that are registered."`
+	Uptime     string   `json:"uptime,omitempty" doc:"How long the server has been up; missing where nothing stays up." example:"3h12m5s"`
+	Backlog    *Backlog `json:"backlog,omitempty" doc:"Messages that are not handled yet; missing where they are not counted."`
+}
+
+// Backlog counts messages.
+type Backlog struct {
+	Ready   int `json:"ready" doc:"Messages that could be handled now." example:"0"`
+	Delayed int `json:"delayed" doc:"Messages that wait for their time: timers, retries." example:"3"`
+}
+
+// Health of a server.
+type Health struct {
+	Status string `json:"status" doc:"ok." example:"ok"`
+}
+
+// HintHeader is the header of a start's answer that says what may be wrong with it, though it was accepted.
+const HintHeader = "Reprise-Hint"

@@ -1,0 +1,79 @@
+// Package client is the Go client of the API: the command line is built on it, and so are users' programs.
+//
+// Methods of [Client] speak of runs by id and of values as JSON. The package's functions of the same names ([Start],
+// [Signal], [Update], [Query]) take the typed definitions that workflows are written with, and are what a Go program wants.
+//
+// A call that fails may be repeated: starts and mail carry an id, made here if the caller gives none, so the client itself
+// repeats what was refused for a moment (503, no connection) until [Config.Retries] or the context ends it.
+package client
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// DefaultAddress is where the development server listens unless it is told otherwise.
+const DefaultAddress = "http://127.0.0.1:7717"
+
+// Config of a client. The zero value reaches a development server on this machine.
+type Config struct {
+	// Address of the API, as http://host:port or https://host. Empty: [DefaultAddress].
+	Address string
+	// HTTP performs requests. Nil: one that keeps up to 256 connections for the next requests. A timeout in it must be
+	// longer than Poll.
+	HTTP *http.Client
+	// Retries is how often one call is repeated at most, after 50 ms, and twice as long each further time, up to 2 s.
+	// Zero: 6, which takes about 3 s. Negative: none.
+	Retries int
+	// Poll is how long one request waits for the end of a run or of an update, before it is asked again. Zero: 25 s, which is
+	// less than what gateways and load balancers cut off.
+	Poll time.Duration
+}
+
+// Client is safe for concurrent use. It keeps the order of its mail to each run.
+type Client struct {
+	config Config
+	base   string
+	stamps stamps
+}
+
+// New makes a client. It does not connect. The error says what is wrong with the address.
+func New(config Config) (*Client, error) {
+	config = config.withDefaults()
+	base, err := url.Parse(config.Address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, fmt.Errorf("the address %q is not of the form http://host:port or https://host", config.Address)
+	}
+	return &Client{config: config, base: strings.TrimSuffix(base.String(), "/")}, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Address == "" {
+		c.Address = DefaultAddress
+	}
+	if c.HTTP == nil {
+		c.HTTP = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256,
+			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second}}
+	}
+	if c.Retries == 0 {
+		c.Retries = 6
+	}
+	if c.Poll == 0 {
+		c.Poll = 25 * time.Second
+	}
+	return c
+}
+
+// Address is where the client sends its requests.
+func (c *Client) Address() string { return c.base }
+
+// Close closes connections that nobody uses at the moment.
+func (c *Client) Close() { c.config.HTTP.CloseIdleConnections() }
+
+// newID makes the id of a start or a mail: 130 random bits.
+func newID() string { return strings.ToLower(rand.Text()) }

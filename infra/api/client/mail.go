@@ -1,0 +1,107 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Signal sends a run a signal. It returns when the signal is durable. What one client sends a run arrives in the order in
+// which it was accepted.
+func (c *Client) Signal(ctx context.Context, mail engine.MailRequest, name string, input history.Payload) (engine.Accepted, error) {
+	mail = c.stamp(mail)
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "signals", name), &MailBody{ID: mail.ID, After: mail.After, Input: input})
+}
+
+// Cancel asks a run's code to stop.
+func (c *Client) Cancel(ctx context.Context, mail engine.MailRequest, reason string) (engine.Accepted, error) {
+	mail = c.stamp(mail)
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "cancel"), &StopBody{ID: mail.ID, After: mail.After, Reason: reason})
+}
+
+// Terminate ends a run without asking its code, even if it is blocked.
+func (c *Client) Terminate(ctx context.Context, mail engine.MailRequest, reason string) (engine.Accepted, error) {
+	mail = c.stamp(mail)
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "terminate"), &StopBody{ID: mail.ID, After: mail.After, Reason: reason})
+}
+
+// Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended.
+func (c *Client) Reset(ctx context.Context, mail engine.MailRequest, record int, reason string) (engine.Accepted, error) {
+	mail = c.stamp(mail)
+	accepted := engine.Accepted{}
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"), once: true,
+		body: &ResetBody{ID: mail.ID, After: mail.After, Record: record, Reason: reason}}, &accepted)
+	return c.took(mail.Run, accepted, err)
+}
+
+// Update sends a run an update and waits until it is completed or rejected, or the context ends: then it gives the
+// context's error and how far it has come, and the same update, repeated with its id, goes on waiting.
+func (c *Client) Update(ctx context.Context, mail engine.MailRequest, name string, input history.Payload) (engine.UpdateAnswer, error) {
+	mail = c.stamp(mail)
+	last := engine.UpdateAnswer{Accepted: engine.Accepted{ID: mail.ID}}
+	for {
+		answer := engine.UpdateAnswer{}
+		_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name), query: c.poll(ctx),
+			body: &MailBody{ID: mail.ID, After: mail.After, Input: input}}, &answer)
+		if err != nil {
+			if ctx.Err() != nil {
+				return last, ctx.Err()
+			}
+			return last, err
+		}
+		c.stamps.accepted(mail.Run, answer.Stamp)
+		if answered(answer) {
+			return answer, nil
+		}
+		if last = answer; ctx.Err() != nil {
+			return last, ctx.Err()
+		}
+	}
+}
+
+// SendUpdate sends a run an update and does not wait for its answer: the same update, repeated with the id of what this
+// gives, does.
+func (c *Client) SendUpdate(ctx context.Context, mail engine.MailRequest, name string, input history.Payload) (engine.UpdateAnswer, error) {
+	mail = c.stamp(mail)
+	answer := engine.UpdateAnswer{}
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name),
+		body: &MailBody{ID: mail.ID, After: mail.After, Input: input}}, &answer)
+	_, err = c.took(mail.Run, answer.Accepted, err)
+	return answer, err
+}
+
+func answered(answer engine.UpdateAnswer) bool {
+	return answer.Phase == history.UpdateCompleted || answer.Phase == history.UpdateRejected
+}
+
+// Query asks a run, open or closed, a question that changes nothing.
+func (c *Client) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
+	answer := QueryAnswer{}
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", run, "queries", name), body: &QueryBody{Input: input}}, &answer)
+	return answer.Result, err
+}
+
+// stamp gives a mail its id, and its place after the client's last one.
+func (c *Client) stamp(mail engine.MailRequest) engine.MailRequest {
+	if mail.ID == "" {
+		mail.ID = newID()
+	}
+	mail.After = max(mail.After, c.stamps.after(mail.Run))
+	return mail
+}
+
+func (c *Client) mail(ctx context.Context, run, path string, body any) (engine.Accepted, error) {
+	accepted := engine.Accepted{}
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path, body: body}, &accepted)
+	return c.took(run, accepted, err)
+}
+
+func (c *Client) took(run string, accepted engine.Accepted, err error) (engine.Accepted, error) {
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	c.stamps.accepted(run, accepted.Stamp)
+	return accepted, nil
+}

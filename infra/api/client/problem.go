@@ -1,0 +1,53 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// Forbidden is the one code that the API has beside the engine's: a request that a browser made for another site.
+const Forbidden engine.Code = "forbidden"
+
+// Problem is an error that the API answered with (RFC 9457). Find it with errors.As, and decide by its code.
+type Problem struct {
+	// Type is a URI of the kind of problem: urn:reprise:problem: and the code.
+	Type string `json:"type" doc:"A URI of the kind of problem: urn:reprise:problem: and the code." example:"urn:reprise:problem:not-found"`
+	// Title is the same for every problem of a code.
+	Title string `json:"title" doc:"What kind of problem it is, in words." example:"Not found"`
+	// Status of the HTTP response.
+	Status int `json:"status" doc:"The HTTP status." example:"404"`
+	// Code is stable: programs decide by it.
+	Code engine.Code `json:"code" doc:"What kind of problem it is, as a stable code: programs decide by it." example:"not-found"`
+	// Detail says what happened, where, and what to do.
+	Detail string `json:"detail" doc:"What happened, where, and what to do." example:"there is no run with the id \"order-17\""`
+}
+
+// Error is the detail.
+func (p *Problem) Error() string { return p.Detail }
+
+// CodeOf gives the code of an error that came from the API; empty if it did not.
+func CodeOf(err error) engine.Code {
+	if p := (*Problem)(nil); errors.As(err, &p) {
+		return p.Code
+	}
+	return ""
+}
+
+// problemOf reads an answer that is not a success. What is not a problem came from something between here and the API.
+func problemOf(response *http.Response, body []byte) *Problem {
+	p := &Problem{}
+	if json.Unmarshal(body, p) != nil || p.Code == "" {
+		const most = 200
+		p = &Problem{Type: "about:blank", Title: http.StatusText(response.StatusCode), Code: engine.Internal,
+			Detail: fmt.Sprintf("%s answered %s, and not as this API does: %.*q", response.Request.URL.Host, response.Status, most, body)}
+		if response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusGatewayTimeout {
+			p.Code = engine.Unavailable
+		}
+	}
+	p.Status = response.StatusCode
+	return p
+}

@@ -1,0 +1,185 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// Started is the answer to a start.
+type Started struct {
+	*engine.Summary
+	// Created is false where the run was there already: the same start had been accepted before.
+	Created bool
+	// Hint says what may be wrong, though the start was accepted: a workflow that nobody has registered yet.
+	Hint string
+}
+
+// Start starts a run. It returns when the start is durable. Without an id, one is made here, so that it can be repeated.
+func (c *Client) Start(ctx context.Context, start engine.StartRequest) (*Started, error) {
+	return c.start(ctx, start, nil)
+}
+
+// StartAndWait starts a run and waits as [Client.Wait] does.
+func (c *Client) StartAndWait(ctx context.Context, start engine.StartRequest) (*Started, error) {
+	started, err := c.start(ctx, start, c.poll(ctx))
+	if err != nil || ended(started.Summary) {
+		return started, err
+	}
+	started.Summary, err = c.Wait(ctx, started.Run)
+	return started, err
+}
+
+func (c *Client) start(ctx context.Context, start engine.StartRequest, query url.Values) (*Started, error) {
+	if start.Run == "" {
+		start.Run = newID()
+	}
+	started := &Started{Summary: &engine.Summary{}}
+	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &StartBody{ID: start.Run, Workflow: start.Workflow,
+		Input: start.Input, Attributes: start.Attributes, Reuse: start.Reuse}}, started.Summary)
+	if err != nil {
+		return nil, err
+	}
+	started.Created = got.status == http.StatusCreated
+	started.Hint = got.header.Get(HintHeader)
+	return started, nil
+}
+
+// Get gives a run's summary.
+func (c *Client) Get(ctx context.Context, run string) (*engine.Summary, error) {
+	return c.get(ctx, run, nil)
+}
+
+func (c *Client) get(ctx context.Context, run string, query url.Values) (*engine.Summary, error) {
+	summary := &engine.Summary{}
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run), query: query}, summary); err != nil {
+		return nil, err
+	}
+	return summary, nil
+}
+
+// Wait waits until a run has ended, or is blocked: then it cannot end by itself, and its summary says why. When the
+// context ends first, it gives the context's error, and the summary as it was last seen, if it was.
+func (c *Client) Wait(ctx context.Context, run string) (*engine.Summary, error) {
+	var last *engine.Summary
+	for {
+		summary, err := c.get(ctx, run, c.poll(ctx))
+		if err != nil {
+			if ctx.Err() != nil {
+				return last, ctx.Err()
+			}
+			return nil, err
+		}
+		if ended(summary) {
+			return summary, nil
+		}
+		if last = summary; ctx.Err() != nil {
+			return last, ctx.Err()
+		}
+	}
+}
+
+func ended(summary *engine.Summary) bool { return summary.Status.Closed() || summary.Blocked != nil }
+
+// List gives one page of the runs that match, the latest start first.
+func (c *Client) List(ctx context.Context, query engine.ListQuery) (*Page, error) {
+	values := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	set("status", string(query.Status))
+	set("workflow", query.Workflow)
+	set("cursor", query.Cursor)
+	if query.Blocked {
+		values.Set("blocked", "true")
+	}
+	if query.Limit != 0 {
+		values.Set("limit", number(query.Limit))
+	}
+	for _, name := range query.Attributes.Sorted() {
+		values.Add("attribute", name+"="+string(query.Attributes[name]))
+	}
+	page := &Page{}
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs"), query: values}, page); err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// All goes through all runs that match, page by page. It ends with the first error.
+func (c *Client) All(ctx context.Context, query engine.ListQuery) iter.Seq2[*engine.Summary, error] {
+	return func(yield func(*engine.Summary, error) bool) {
+		for {
+			page, err := c.List(ctx, query)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, summary := range page.Runs {
+				if !yield(summary, nil) {
+					return
+				}
+			}
+			if query.Cursor = page.Next; page.Next == "" {
+				return
+			}
+		}
+	}
+}
+
+// History gives a part of a generation's log: the records after a number. Generation 0 is the current one.
+func (c *Client) History(ctx context.Context, run string, generation, after int) (*HistoryPage, error) {
+	page := &HistoryPage{}
+	query := url.Values{"generation": {number(generation)}, "after": {number(after)}}
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "history"), query: query}, page); err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// Records goes through a generation's log as it stands now: each record as it is stored. history.DecodeRecord reads it. It
+// ends with the first error.
+func (c *Client) Records(ctx context.Context, run string, generation int) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		for after := 0; ; {
+			page, err := c.History(ctx, run, generation, after)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, record := range page.Records {
+				if !yield(json.RawMessage(record), nil) {
+					return
+				}
+			}
+			if page.Next == 0 {
+				return
+			}
+			generation, after = page.Generation, page.Next
+		}
+	}
+}
+
+// Export writes a generation's whole log, in the form that history.DecodeExport reads. Generation 0 is the current one.
+func (c *Client) Export(ctx context.Context, run string, generation int, into io.Writer) error {
+	response, err := c.send(ctx, request{method: http.MethodGet, path: path("runs", run, "export"), query: url.Values{"generation": {number(generation)}}})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(into, response.Body)
+	return err
+}
+
+// Unblock has a blocked run tried again.
+func (c *Client) Unblock(ctx context.Context, run string) error {
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", run, "unblock")}, nil)
+	return err
+}

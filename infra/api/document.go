@@ -1,0 +1,84 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Version of the API. What is added raises the second number; what would break callers gets a /v2.
+const Version = "1.0.0"
+
+func newDocument(registry huma.Registry) *huma.OpenAPI {
+	return &huma.OpenAPI{OpenAPI: "3.1.0",
+		Info: &huma.Info{Title: "Reprise", Version: Version,
+			Description: "Durable workflows: start runs, send them messages, see what they have done.\n\n" +
+				"What is accepted (2xx) is durable. Errors are problems (RFC 9457) with a stable code. Values of yours are JSON and come back as you wrote them. " +
+				"A field or parameter that is not known is refused.",
+			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}},
+		Servers:    []*huma.Server{{URL: "/"}},
+		Components: &huma.Components{Schemas: registry},
+		Tags: []*huma.Tag{
+			{Name: "runs", Description: "A run is one execution of a workflow, under an id that its starter may choose."},
+			{Name: "history", Description: "A run's log: what happened to it, and what it decided."},
+			{Name: "messages", Description: "What is sent to a run. One sender's messages keep their order: give each the stamp of the one before."},
+			{Name: "activities", Description: "Work that runs have asked for."},
+			{Name: "server", Description: "The server itself."},
+		}}
+}
+
+// newRegistry knows how the engine's types are described.
+func newRegistry() huma.Registry {
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	for described, by := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[history.Payload]():     reflect.TypeFor[json.RawMessage](),
+		reflect.TypeFor[engine.Summary]():      reflect.TypeFor[summary](),
+		reflect.TypeFor[engine.Block]():        reflect.TypeFor[block](),
+		reflect.TypeFor[engine.Accepted]():     reflect.TypeFor[accepted](),
+		reflect.TypeFor[engine.UpdateAnswer](): reflect.TypeFor[updateAnswer](),
+		reflect.TypeFor[engine.TaskState]():    reflect.TypeFor[activityState](),
+		reflect.TypeFor[history.Failure]():     reflect.TypeFor[failure](),
+	} { // order-insensitive: a map is filled
+		registry.RegisterTypeAlias(described, by)
+	}
+	return registry
+}
+
+// addDocuments finishes the document, and serves it.
+func (h *Handler) addDocuments() error {
+	for name, schema := range h.registry.Map() { // order-insensitive: each is changed alone
+		if !strings.HasSuffix(name, "Body") { // answers may grow; requests are read strictly
+			schema.AdditionalProperties = nil
+		}
+		for _, property := range schema.Properties { // order-insensitive: each is changed alone
+			if property.Type == huma.TypeArray {
+				property.Nullable = false
+			}
+		}
+		slices.Sort(schema.Required)
+	}
+	var err error
+	if h.documents.json, err = json.MarshalIndent(h.openapi, "", "  "); err != nil {
+		return err
+	}
+	if h.documents.yaml, err = h.openapi.YAML(); err != nil {
+		return err
+	}
+	h.mux.HandleFunc("GET /v1/openapi.json", serveDocument("application/openapi+json", append(h.documents.json, '\n')))
+	h.mux.HandleFunc("GET /v1/openapi.yaml", serveDocument("application/openapi+yaml", h.documents.yaml))
+	return nil
+}
+
+func serveDocument(contentType string, document []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(document) // the caller may have gone
+	}
+}

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+// endpoint declares one operation: requests are read by it, and the document is made from it.
+type endpoint struct {
+	method, path      string
+	id, tag           string
+	summary, describe string
+	params            []*huma.Param
+	// body is a value of the body's type; nil: there is none. It may be left out where no field is required.
+	body any
+	// answers by status.
+	answers map[int]reply
+	// fails lists the codes that its problems may have, beside those that every endpoint's may.
+	fails []engine.Code
+	serve func(*call) error
+}
+
+// reply describes a successful answer.
+type reply struct {
+	when string
+	body any // a value of its type; nil: it has none
+	hint bool
+}
+
+// call is one request on its way.
+type call struct {
+	*Handler
+	endpoint *endpoint
+	shape    *shape
+	w        http.ResponseWriter
+	r        *http.Request
+	queried  map[string][]string
+}
+
+// add registers an endpoint, and puts it into the document.
+func (h *Handler) add(e endpoint) error {
+	operation := &huma.Operation{Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary, Description: e.describe,
+		Tags: []string{e.tag}, Parameters: e.params, Responses: map[string]*huma.Response{}}
+	var body *shape
+	if e.body != nil {
+		t := reflect.TypeOf(e.body)
+		var err error
+		if body, err = newShape(t); err != nil {
+			return err
+		}
+		operation.RequestBody = &huma.RequestBody{Required: len(body.required) > 0, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: h.registry.Schema(t, true, "")}}}
+	}
+	for status, r := range e.answers {
+		operation.Responses[strconv.Itoa(status)] = h.describe(r)
+	}
+	h.describeProblems(operation, e)
+	h.openapi.AddOperation(operation)
+	h.adapter.Handle(operation, func(ctx huma.Context) {
+		r, w := humago.Unwrap(ctx)
+		c := &call{Handler: h, endpoint: &e, shape: body, w: w, r: r}
+		if err := c.perform(); err != nil {
+			h.fail(w, r, err)
+		}
+	})
+	return nil
+}
+
+func (c *call) perform() error {
+	if err := c.readQuery(); err != nil {
+		return err
+	}
+	return c.endpoint.serve(c)
+}
+
+func (h *Handler) describe(r reply) *huma.Response {
+	response := &huma.Response{Description: r.when}
+	switch r.body.(type) {
+	case nil:
+	case exported:
+		response.Content = map[string]*huma.MediaType{"application/json": {Schema: h.registry.Schema(reflect.TypeFor[exported](), true, "")}}
+	default:
+		response.Content = map[string]*huma.MediaType{"application/json": {Schema: h.registry.Schema(reflect.TypeOf(r.body), true, "")}}
+	}
+	if r.hint {
+		response.Headers = map[string]*huma.Param{client.HintHeader: {Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "What may be wrong, though the start was accepted: the workflow is not registered here."}}
+	}
+	return response
+}
+
+// describeProblems lists, for each status, the codes that it stands for.
+func (h *Handler) describeProblems(operation *huma.Operation, e endpoint) {
+	codes := append([]engine.Code{engine.Invalid, engine.Unavailable, engine.Internal, client.Forbidden}, e.fails...)
+	if e.body != nil {
+		codes = append(codes, engine.TooLarge)
+	}
+	byStatus := map[int][]string{}
+	for _, code := range codes {
+		status, title := statusOf(code)
+		text := string(code) + ": " + title
+		if !slices.Contains(byStatus[status], text) {
+			byStatus[status] = append(byStatus[status], text)
+		}
+	}
+	schema := h.registry.Schema(reflect.TypeFor[client.Problem](), true, "")
+	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
+		response := &huma.Response{Description: strings.Join(byStatus[status], "; "),
+			Content: map[string]*huma.MediaType{"application/problem+json": {Schema: schema}}}
+		if status == http.StatusServiceUnavailable {
+			response.Headers = map[string]*huma.Param{"Retry-After": {Description: "When to try again, in seconds.", Schema: &huma.Schema{Type: huma.TypeInteger}}}
+		}
+		operation.Responses[strconv.Itoa(status)] = response
+	}
+}

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// What is described must be what is written: each type of the engine with every field set has the described type's fields.
+func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
+	now := time.Unix(1767225600, 0).UTC()
+	one := history.Payload("1")
+	failed := &history.Failure{FailureKind: "x", Type: "x", Message: "x", NonRetryable: true, RetryAfter: 1, Details: one, Stack: "x", Cause: &history.Failure{}}
+	for _, c := range []struct{ written, described any }{
+		{engine.Summary{Blocked: &engine.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
+			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}}, summary{}},
+		{engine.Block{Version: "x"}, block{}},
+		{history.Parent{}, parent{}},
+		{failed, failure{}},
+		{engine.Accepted{}, accepted{}},
+		{engine.UpdateAnswer{Result: one, Failure: failed}, updateAnswer{}},
+		{engine.TaskState{Started: now, Beat: now, Details: one, Failure: "x", Cancelled: true, Pending: true}, activityState{}},
+		{json.RawMessage(history.AppendExport(nil, &history.Export{})), exported{}},
+	} {
+		text, err := json.Marshal(c.written)
+		require.NoError(t, err)
+		var written map[string]any
+		require.NoError(t, json.Unmarshal(text, &written))
+		described := reflect.TypeOf(c.described)
+		var names []string
+		for i := range described.NumField() {
+			name, _, _ := strings.Cut(described.Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+			require.Contains(t, written, name, "%T is described with it", c.written)
+		}
+		for name := range written {
+			require.True(t, slices.Contains(names, name), "%T writes %s, which is not described", c.written, name)
+		}
+	}
+}
+
+// FuzzDecode compares the strict reading of a body with encoding/json: what one accepts the other must read alike, and no
+// text may make the scanner run past its end.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"id":"a","workflow":"w","input":{"a":[1,"}\\\""]},"attributes":{"b":null},"reuse":true}`, ` { "workflow" : "w\u00e9" , "input" : 1e9 } `,
+		`{"workflow":"w","input":[[],{}]}`, `{"\u0069d":"x","workflow":"w"}`, `[`, `"`, `{"workflow":"w","input":"\\"}`, "{\"workflow\":\"w\",\"input\":[\n1]}"} {
+		f.Add([]byte(seed))
+	}
+	type start struct {
+		ID         string             `json:"id,omitempty"`
+		Workflow   string             `json:"workflow"`
+		Input      history.Payload    `json:"input,omitempty"`
+		Attributes history.Attributes `json:"attributes,omitempty"`
+		Reuse      bool               `json:"reuse,omitempty"`
+	}
+	shape, err := newShape(reflect.TypeFor[start]())
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var strict, lax start
+		if err := shape.decode(slices.Clone(text), &strict); err != nil {
+			require.Equal(t, engine.Invalid, engine.CodeOf(err))
+			return
+		}
+		require.NoError(t, json.Unmarshal(text, &lax))
+		require.Equal(t, lax.ID, strict.ID)
+		require.Equal(t, lax.Workflow, strict.Workflow)
+		require.Equal(t, lax.Reuse, strict.Reuse)
+		require.Equal(t, string(onOneLine(lax.Input)), string(strict.Input))
+		for name, value := range lax.Attributes {
+			require.Equal(t, string(onOneLine(value)), string(strict.Attributes[name]))
+		}
+	})
+}

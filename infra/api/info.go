@@ -1,0 +1,46 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (h *Handler) serverEndpoints() []endpoint {
+	const tag = "server"
+	return []endpoint{
+		{method: http.MethodGet, path: "/v1/info", id: "get-info", tag: tag, summary: "What this server is",
+			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, false}}, serve: (*call).getInfo},
+		{method: http.MethodGet, path: "/v1/health", id: "get-health", tag: tag, summary: "Whether this server can do its work",
+			answers: map[int]reply{http.StatusOK: {"It can.", client.Health{}, false}}, serve: (*call).getHealth},
+	}
+}
+
+func (c *call) getInfo() error {
+	info := &client.Info{Version: c.config.Version, Workflows: c.engine.Workflows(), Activities: c.engine.Activities()}
+	if info.Workflows == nil {
+		info.Workflows = []string{}
+	}
+	if info.Activities == nil {
+		info.Activities = []string{}
+	}
+	if c.config.Uptime != nil {
+		info.Uptime = c.config.Uptime().Round(time.Second).String()
+	}
+	if c.config.Backlog != nil {
+		info.Backlog = &client.Backlog{}
+		info.Backlog.Ready, info.Backlog.Delayed = c.config.Backlog()
+	}
+	return c.answer(http.StatusOK, info)
+}
+
+func (c *call) getHealth() error {
+	if c.config.Healthy != nil {
+		if err := c.config.Healthy(c.r.Context()); err != nil {
+			return &engine.Error{Code: engine.Unavailable, Message: "the server is up, but cannot do its work: " + err.Error()}
+		}
+	}
+	return c.answer(http.StatusOK, client.Health{Status: "ok"})
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (h *Handler) mailEndpoints() []endpoint {
+	const tag = "messages"
+	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, false}}
+	fails := []engine.Code{engine.NotFound, engine.Closed}
+	return []endpoint{
+		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
+			describe: "A run that ends before it has looked may leave it unread.",
+			params:   []*huma.Param{runParam(), nameParam("signal", "approve")}, body: client.MailBody{}, answers: accepted, fails: fails, serve: (*call).signalRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/updates/{name}", id: "update-run", tag: tag, summary: "Send a run an update",
+			describe: "An update is answered by the workflow. One that is not answered in time goes on: repeat it with its id to ask again. " +
+				"That the workflow rejected it is an answer, too: see phase.",
+			params: []*huma.Param{runParam(), nameParam("update", "add-item"), waitParam("for the answer")}, body: client.MailBody{},
+			answers: map[int]reply{http.StatusOK: {"It is completed or rejected.", engine.UpdateAnswer{}, false}, http.StatusAccepted: {"It is durable, and not answered yet.", engine.UpdateAnswer{}, false}},
+			fails:   fails, serve: (*call).updateRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/queries/{name}", id: "query-run", tag: tag, summary: "Ask a run a question",
+			describe: "It changes nothing. Runs that have ended answer, too.",
+			params:   []*huma.Param{runParam(), nameParam("query", "total")}, body: client.QueryBody{},
+			answers: map[int]reply{http.StatusOK: {"The workflow's answer.", client.QueryAnswer{}, false}},
+			fails:   []engine.Code{engine.NotFound, engine.Rejected, engine.Blocked}, serve: (*call).queryRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/cancel", id: "cancel-run", tag: tag, summary: "Ask a run to stop",
+			describe: "Its code is told, and may clean up.",
+			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).cancelRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/terminate", id: "terminate-run", tag: tag, summary: "End a run without asking its code",
+			describe: "Also one that is blocked.",
+			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).terminateRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", tag: tag, summary: "Have a run go on from an earlier record",
+			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals, which come again.",
+			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound}, serve: (*call).resetRun},
+	}
+}
+
+func (c *call) mail(id string, after int64) engine.MailRequest {
+	return engine.MailRequest{Run: c.r.PathValue("run"), ID: id, After: after}
+}
+
+func (c *call) signalRun() error {
+	var body client.MailBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	accepted, err := c.engine.Signal(c.r.Context(), c.mail(body.ID, body.After), c.r.PathValue("name"), body.Input)
+	return c.accepted(accepted, err)
+}
+
+func (c *call) accepted(accepted engine.Accepted, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusAccepted, accepted)
+}
+
+func (c *call) updateRun() error {
+	wait, err := c.wait()
+	if err != nil {
+		return err
+	}
+	var body client.MailBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	request := c.mail(body.ID, body.After)
+	answer, err := c.engine.SendUpdate(c.r.Context(), request, c.r.PathValue("name"), body.Input)
+	if err != nil {
+		return err
+	}
+	if wait > 0 && !answered(answer) {
+		ctx, cancel := c.patience(wait)
+		defer cancel()
+		if answer, err = c.engine.AwaitUpdate(ctx, request.Run, answer); err != nil {
+			return err
+		}
+	}
+	status := http.StatusAccepted
+	if answered(answer) {
+		status = http.StatusOK
+	}
+	return c.answer(status, answer)
+}
+
+func answered(answer engine.UpdateAnswer) bool {
+	return answer.Phase == history.UpdateCompleted || answer.Phase == history.UpdateRejected
+}
+
+func (c *call) queryRun() error {
+	var body client.QueryBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	result, err := c.engine.Query(c.r.Context(), c.r.PathValue("run"), c.r.PathValue("name"), body.Input)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, client.QueryAnswer{Result: result})
+}
+
+func (c *call) cancelRun() error {
+	var body client.StopBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	accepted, err := c.engine.Cancel(c.r.Context(), c.mail(body.ID, body.After), body.Reason)
+	return c.accepted(accepted, err)
+}
+
+func (c *call) terminateRun() error {
+	var body client.StopBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	accepted, err := c.engine.Terminate(c.r.Context(), c.mail(body.ID, body.After), body.Reason)
+	return c.accepted(accepted, err)
+}
+
+func (c *call) resetRun() error {
+	var body client.ResetBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.After), body.Record, body.Reason)
+	return c.accepted(accepted, err)
+}

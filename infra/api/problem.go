@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+// problemError is an error of the door's own, where the engine's codes alone would not give the status.
+type problemError struct {
+	status  int
+	code    engine.Code
+	message string
+}
+
+func (e *problemError) Error() string { return e.message }
+
+// statusOf maps the codes of errors, here and nowhere else.
+func statusOf(code engine.Code) (status int, title string) {
+	switch code {
+	case engine.Invalid:
+		return http.StatusBadRequest, "The request cannot be right"
+	case engine.NotFound:
+		return http.StatusNotFound, "Not found"
+	case engine.Conflict:
+		return http.StatusConflict, "It contradicts what is there"
+	case engine.Closed: // the run itself can still be read, so it is not gone
+		return http.StatusConflict, "The run has ended"
+	case engine.Rejected:
+		return http.StatusUnprocessableEntity, "The workflow's code refused or failed"
+	case engine.Blocked:
+		return http.StatusLocked, "The run cannot advance"
+	case engine.TooLarge:
+		return http.StatusRequestEntityTooLarge, "Over a limit"
+	case engine.Unavailable:
+		return http.StatusServiceUnavailable, "Try again"
+	case client.Forbidden:
+		return http.StatusForbidden, "Not from here"
+	}
+	return http.StatusInternalServerError, "A fault of ours"
+}
+
+// fail answers with a problem.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	code, message := engine.CodeOf(err), err.Error()
+	status, title := statusOf(code)
+	own := (*problemError)(nil)
+	switch {
+	case errors.As(err, &own):
+		code = own.code
+		_, title = statusOf(code)
+		status = own.status
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // the caller has gone, or the server goes
+		code = engine.Unavailable
+		status, title = statusOf(code)
+	case code == engine.Internal:
+		h.config.Logger.ErrorContext(r.Context(), "a request met a fault", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message})
+}
+
+func writeProblem(w http.ResponseWriter, problem *client.Problem) {
+	if problem.Code == engine.Unavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	respond(w, problem.Status, "application/problem+json", problem)
+}
+
+// nothingHere answers what no endpoint takes.
+func (h *Handler) nothingHere(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := h.mux.Handler(other); strings.HasPrefix(pattern, method) && !slices.Contains(allowed, method) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		h.fail(w, r, &problemError{http.StatusMethodNotAllowed, engine.Invalid, r.Method + " is not for " + r.URL.Path + ": use " + strings.Join(allowed, " or ")})
+		return
+	}
+	h.fail(w, r, &problemError{http.StatusNotFound, engine.NotFound, "there is nothing at " + r.Method + " " + r.URL.Path + ": /v1/openapi.json lists what there is"})
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+const untilEnd = "until the run has ended or is blocked"
+
+func (h *Handler) runEndpoints() []endpoint {
+	const tag = "runs"
+	return []endpoint{
+		{method: http.MethodPost, path: "/v1/runs", id: "start-run", tag: tag, summary: "Start a run",
+			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
+				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint.",
+			params: []*huma.Param{waitParam(untilEnd)}, body: client.StartBody{},
+			answers: map[int]reply{http.StatusCreated: {"The run was started.", engine.Summary{}, true}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", engine.Summary{}, true}},
+			fails:   []engine.Code{engine.Conflict}, serve: (*call).startRun},
+		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
+			describe: "The latest start first, page by page.", params: listParams(),
+			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, false}}, fails: []engine.Code{engine.TooLarge}, serve: (*call).listRuns},
+		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
+			params:  []*huma.Param{runParam(), waitParam(untilEnd)},
+			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, false}}, fails: []engine.Code{engine.NotFound}, serve: (*call).getRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", tag: tag, summary: "Have a blocked run tried again",
+			params:  []*huma.Param{runParam()},
+			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, false}}, fails: []engine.Code{engine.NotFound}, serve: (*call).unblockRun},
+	}
+}
+
+func listParams() []*huma.Param {
+	least, most := 1.0, float64(engine.LongestPage)
+	return []*huma.Param{
+		queryParam("status", "Only runs of this status.", &huma.Schema{Type: huma.TypeString, Enum: statuses}, "running"),
+		queryParam("workflow", "Only runs of this workflow.", text(), "order"),
+		queryParam("blocked", "Only runs that are blocked.", &huma.Schema{Type: huma.TypeBoolean}, true),
+		queryParam("attribute", "Only runs whose attribute has this value: name=value, the value as JSON. May be given more than once; then all must match.",
+			&huma.Schema{Type: huma.TypeArray, Items: text()}, []string{`customer="ada"`}),
+		queryParam("limit", fmt.Sprintf("How many runs at most; %d if it is not given.", engine.ShortestPage),
+			&huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: engine.ShortestPage}, 20),
+		queryParam("cursor", "Where to go on: next of the page before.", text(), nil),
+	}
+}
+
+func (c *call) startRun() error {
+	wait, err := c.wait()
+	if err != nil {
+		return err
+	}
+	var body client.StartBody
+	if err := c.read(&body); err != nil {
+		return err
+	}
+	summary, created, err := c.engine.Start(c.r.Context(), engine.StartRequest{Run: body.ID, Workflow: body.Workflow, Input: body.Input,
+		Attributes: body.Attributes, Reuse: body.Reuse})
+	if err != nil {
+		return err
+	}
+	if summary, err = c.await(summary, wait); err != nil {
+		return err
+	}
+	if len(c.workflows) > 0 && !c.workflows[body.Workflow] {
+		c.w.Header().Set(client.HintHeader, fmt.Sprintf("no workflow %q is registered here, so the run is blocked until it is; registered: %s", body.Workflow,
+			strings.Join(c.engine.Workflows(), ", ")))
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return c.answer(status, summary)
+}
+
+// await waits until a run has ended or is blocked, or the wait is over.
+func (c *call) await(summary *engine.Summary, wait time.Duration) (*engine.Summary, error) {
+	if wait == 0 || settled(summary) {
+		return summary, nil
+	}
+	ctx, cancel := c.patience(wait)
+	defer cancel()
+	latest, err := c.engine.WaitUntil(ctx, summary.Run, settled)
+	if latest == nil && ctx.Err() != nil {
+		return summary, nil
+	}
+	return latest, err
+}
+
+func settled(summary *engine.Summary) bool {
+	return summary.Status.Closed() || summary.Blocked != nil
+}
+
+func (c *call) getRun() error {
+	wait, err := c.wait()
+	if err != nil {
+		return err
+	}
+	summary, err := c.engine.Get(c.r.Context(), c.r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	if summary, err = c.await(summary, wait); err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, summary)
+}
+
+func (c *call) listRuns() error {
+	query := engine.ListQuery{Workflow: c.value("workflow"), Cursor: c.value("cursor")}
+	var err error
+	if query.Status, err = parseStatus(c.value("status")); err != nil {
+		return err
+	}
+	if query.Blocked, err = c.flag("blocked"); err != nil {
+		return err
+	}
+	if query.Limit, err = c.number("limit"); err != nil {
+		return err
+	}
+	if query.Attributes, err = parseAttributes(c.queried["attribute"]); err != nil {
+		return err
+	}
+	runs, next, err := c.engine.List(c.r.Context(), query)
+	if err != nil {
+		return err
+	}
+	if runs == nil {
+		runs = []*engine.Summary{}
+	}
+	return c.answer(http.StatusOK, &client.Page{Runs: runs, Next: next})
+}
+
+// statuses that a run can have; those of generations that go on in the next one are no run's.
+var statuses = []any{string(history.Running), string(history.Completed), string(history.Failed), string(history.Cancelled), string(history.Terminated)}
+
+func parseStatus(given string) (history.Status, error) {
+	if given == "" {
+		return "", nil
+	}
+	for _, known := range statuses {
+		if known == given {
+			return history.Status(given), nil
+		}
+	}
+	return "", invalid(fmt.Sprintf("parameter status must be one of %v, not %q", statuses, given))
+}
+
+func parseAttributes(given []string) (history.Attributes, error) {
+	var attributes history.Attributes
+	for _, one := range given {
+		name, value, ok := strings.Cut(one, "=")
+		if !ok || name == "" {
+			return nil, invalid(fmt.Sprintf("parameter attribute must be name=value, not %q", one))
+		}
+		if !json.Valid([]byte(value)) {
+			return nil, invalid(fmt.Sprintf("parameter attribute: the value of %s must be JSON, not %q; a text has quotes: %s=%q", name, value, name, value))
+		}
+		if attributes == nil {
+			attributes = history.Attributes{}
+		}
+		if _, twice := attributes[name]; twice {
+			return nil, invalid(fmt.Sprintf("parameter attribute names %s twice: all must match, and it has one value", name))
+		}
+		attributes[name] = history.Payload(value)
+	}
+	return attributes, nil
+}
+
+func (c *call) unblockRun() error {
+	if err := c.engine.Unblock(c.r.Context(), c.r.PathValue("run")); err != nil {
+		return err
+	}
+	c.w.WriteHeader(http.StatusAccepted)
+	return nil
+}
