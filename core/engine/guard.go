@@ -35,6 +35,7 @@ type watchdog struct {
 	mu    sync.Mutex
 	first *guarded // a list: most activations are over before it ever looks
 	armed bool
+	spare sync.Pool // of *guarded; an engine's own, since a channel made in a test's bubble is of no use outside of it
 }
 
 // guarded is one activation under way.
@@ -46,10 +47,11 @@ type guarded struct {
 	prev, next *guarded
 }
 
-var guards = sync.Pool{New: func() any { return &guarded{ended: make(chan error, 1)} }}
-
 func (w *watchdog) begin(e *Engine, exec *executor.Run) *guarded {
-	g := guards.Get().(*guarded)
+	g, _ := w.spare.Get().(*guarded)
+	if g == nil {
+		g = &guarded{ended: make(chan error, 1)}
+	}
 	g.exec, g.since = exec, time.Time{}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +88,7 @@ func (w *watchdog) end(g *guarded) {
 	w.mu.Unlock()
 	if exec := g.exec; !exec.Lost() { // a lost activation may still report to its channel
 		g.exec = nil
-		guards.Put(g)
+		w.spare.Put(g)
 	}
 }
 

@@ -153,6 +153,7 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 			return err
 		}
 	}
+	l.time = fold.Time
 	for _, p := range fold.Pending() {
 		l.times[p.Command.Seq()] = p.Time
 	}

@@ -15,20 +15,22 @@ type Replayed struct {
 	// Records is how many the log has, Closed what it ends with; "" while the run goes on.
 	Records int            `json:"records"`
 	Closed  history.Status `json:"closed,omitempty"`
-	// Blocked says why a run with this log would be blocked under this code. Nil: the code agrees with its log, what it
-	// returned in the end included.
-	Blocked *Block `json:"blocked,omitempty"`
+	// Agrees: the code decides what the log says, what it returned in the end included. Else a run with this log would be
+	// blocked for this reason: see the Reason constants.
+	Agrees  bool   `json:"agrees"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
-// Replay runs the code of an exported log against it. Nothing is executed: activities need no implementation. It is how a
+// Replay runs the code of an exported log against it; no activity is executed. It is how a
 // change is found safe, or not, before it meets the runs that are under way; so a workflow that is not among the definitions
 // blocks, too. The clock only bounds how long workflow code may keep its turn.
 func Replay(clock Clock, definitions []Definition, export *history.Export) (*Replayed, error) {
-	e := &Engine{Ports: Ports{Clock: clock}, config: Config{}.withDefaults()}
-	var err error
-	if e.registry, err = register(definitions); err != nil {
+	e, err := New(Ports{Clock: clock}, Config{Definitions: definitions})
+	if err != nil {
 		return nil, err
 	}
+	defer e.Close()
 	done := &Replayed{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow, Records: len(export.Records)}
 	if len(export.Records) == 0 {
 		return nil, fail(Invalid, "the exported history of run %q has no records", export.Run)
@@ -38,9 +40,10 @@ func Replay(clock Clock, definitions []Definition, export *history.Export) (*Rep
 	}
 	err = e.replay(export)
 	if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
-		done.Blocked = &Block{Since: clock.Now(), Reason: blocked.reason, Message: blocked.message}
-		err = nil
+		done.Reason, done.Message = blocked.reason, blocked.message
+		return done, nil
 	}
+	done.Agrees = err == nil
 	return done, err
 }
 

@@ -1,0 +1,142 @@
+package program_test
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/cmd/program"
+)
+
+func TestDevSaysWhatItIs(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "made", "by it.d")
+	ctx, cancel := context.WithCancel(t.Context())
+	out, said := mark("the runs stay"), mark("stopped")
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program.Run(ctx, []string{"shop", "dev", "--listen", "127.0.0.1:0", "--data", data}, nil, out, said, definitions()...)
+	}()
+	<-out.seen
+	cancel()
+	require.Zero(t, <-ended)
+	banner := out.all.String()
+	require.Contains(t, banner, "shop ")
+	require.Contains(t, banner, "  address    http://127.0.0.1:")
+	require.Contains(t, banner, "  data       "+data+"\n")
+	require.Contains(t, banner, "  workflows  counter, declined, greet, pack, reviewed, rounds, shop\n")
+	require.Contains(t, banner, "  rebuilt    nothing was under way\n")
+	require.Regexp(t, `  shop --address 127\.0\.0\.1:\d+ start counter --wait\n`, banner)
+	require.Equal(t, "stopping; a second interrupt ends it at once\nstopped\n", said.all.String())
+}
+
+func TestDevKeepsItsKeyToItself(t *testing.T) {
+	s := serve(t, t.TempDir())
+	file := filepath.Join(s.Data, "token.key")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	require.Len(t, key, 32)
+
+	require.Equal(t, 0, s.ask(t.Context(), "", "start", "reviewed", "--id", "v", "--input", `"text"`).code)
+	token := <-tokens
+	s.stop()
+	again := serve(t, s.Data)
+	require.Equal(t, 1, again.Rebuilt.Open)
+	token = latest(token)
+	require.Equal(t, outcome{out: "the activity is completed\n"}, again.ask(t.Context(), "", "complete", token, `"fine"`), "a token outlives its server")
+	require.Equal(t, "\"fine\"\n", again.ask(t.Context(), "", "wait", "v").out)
+}
+
+// latest is the token of the attempt that the rebuild began, if it has given one away already: it is the same.
+func latest(token string) string {
+	select {
+	case other := <-tokens:
+		return other
+	default:
+		return token
+	}
+}
+
+func TestDevGoesOnWhereItStopped(t *testing.T) {
+	s := serve(t, t.TempDir())
+	require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--id", "c", "--input", "5").code)
+	require.Zero(t, s.ask(t.Context(), "", "start", "nosuch", "--id", "n", "--wait", "--fail-blocked").code-6)
+	s.stop()
+	again := serve(t, s.Data)
+	require.Equal(t, 2, again.Rebuilt.Open)
+	require.Equal(t, 1, again.Rebuilt.Unblocked)
+	require.Zero(t, again.ask(t.Context(), "", "signal", "c", "approve", `"Ann"`).code)
+	require.Equal(t, "\"5, says Ann\"\n", again.ask(t.Context(), "", "wait", "c").out)
+}
+
+func TestDevRefusesWhatIsInUse(t *testing.T) {
+	s := serve(t, t.TempDir())
+	address := strings.TrimPrefix(s.Address, "http://")
+	got := command(t.Context(), "", "dev", "--listen", address, "--data", t.TempDir())
+	require.Equal(t, outcome{code: 5, err: "reprise: " + address + " is in use, perhaps by another server: stop that one, or choose another port with " +
+		"--listen (port 0 takes one that is free)\n"}, got)
+	got = command(t.Context(), "", "dev", "--listen", "127.0.0.1:0", "--data", s.Data)
+	require.Equal(t, 5, got.code)
+	require.Contains(t, got.err, "reprise.db is in use by another process: stop that one, or choose another file (--data chooses another folder)")
+}
+
+func TestDevRefusesFoldersThatItCannotUse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "no folder")
+	got := command(t.Context(), "", "dev", "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "data"))
+	require.Equal(t, 7, got.code)
+	require.Equal(t, "reprise: the data folder "+file+"/data cannot be written (not a directory): give this user access, or choose another one with --data\n", got.err)
+
+	data := t.TempDir()
+	write(t, filepath.Join(data, "token.key"), "damaged")
+	got = command(t.Context(), "", "dev", "--listen", "127.0.0.1:0", "--data", data)
+	require.Equal(t, 7, got.code)
+	require.Contains(t, got.err, "token.key is damaged")
+
+	data = t.TempDir()
+	write(t, filepath.Join(data, "reprise.db"), strings.Repeat("not a database ", 1000))
+	got = command(t.Context(), "", "dev", "--listen", "127.0.0.1:0", "--data", data)
+	require.Equal(t, 7, got.code)
+	require.Contains(t, got.err, "is no database")
+}
+
+func TestDevFindsItsFolder(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	s := serve(t, "")
+	require.Equal(t, filepath.Join(state, "reprise"), s.Data)
+}
+
+func TestDevKeepsBrowsersOut(t *testing.T) {
+	s := serve(t, t.TempDir())
+	ask := func(host, origin string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Address+"/v1/runs", strings.NewReader(`{"workflow":"greet"}`))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		if origin != "" {
+			request.Header.Set("Origin", origin)
+		}
+		if host != "" {
+			request.Host = host
+		}
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	require.Equal(t, http.StatusCreated, ask("", ""))
+	require.Equal(t, http.StatusCreated, ask("localhost:1", ""))
+	require.Equal(t, http.StatusForbidden, ask("", "https://elsewhere.example"), "a page of another origin")
+	require.Equal(t, http.StatusForbidden, ask("elsewhere.example", "http://elsewhere.example"), "a name that was made to mean this machine")
+}

@@ -1,0 +1,61 @@
+package program
+
+import (
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Exit codes. They are part of the command line's face: never renumbered.
+const (
+	unsuccessful = 1 // the run, not the command
+	usage        = 2
+	unreachable  = 3
+	notFound     = 4
+	refused      = 5
+	blocked      = 6
+	broken       = 7
+	interrupted  = 130
+)
+
+const exitCodes = `Exit codes:
+  0    done
+  1    the run failed, was cancelled or terminated; an update failed; or replay found a mismatch
+  2    the command or its input is wrong
+  3    the server cannot be reached, or its store does not answer: nothing was accepted, try again
+  4    there is no such run, query, generation or token
+  5    refused: it contradicts what is there, the run has ended, or its code said no
+  6    the run is blocked: it cannot advance until the cause that get shows is gone
+  7    something else failed
+  130  interrupted`
+
+// exit is an error that ends the program with a code. Without an err, all that there is to say was said.
+type exit struct {
+	code int
+	err  error
+	kind string // as the API names it; "": by the code
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return e.name()
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func (e *exit) name() string {
+	if e.kind != "" {
+		return e.kind
+	}
+	return map[int]string{unsuccessful: "unsuccessful", usage: "usage", unreachable: "unreachable", notFound: string(engine.NotFound),
+		refused: "refused", blocked: string(engine.Blocked), interrupted: "interrupted"}[e.code]
+}
+
+// exitOf is how a command ends that waited for a run's end, which it has shown.
+func exitOf(status history.Status) error {
+	if status == history.Completed {
+		return nil
+	}
+	return &exit{code: unsuccessful}
+}

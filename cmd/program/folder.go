@@ -1,0 +1,97 @@
+package program
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// dataFolder makes the folder that keeps the runs, where it is missing. Nobody else may read it.
+func (p *program) dataFolder(given string) (string, error) {
+	folder, err := given, error(nil)
+	if folder == "" {
+		if folder, err = p.stateFolder(); err != nil {
+			return "", err
+		}
+	}
+	if folder, err = filepath.Abs(folder); err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = writable(folder)
+	}
+	if err != nil {
+		return "", &exit{code: broken, err: fmt.Errorf("the data folder %s cannot be written (%w): give this user access, or choose another one with --data",
+			folder, root(err))}
+	}
+	return folder, nil
+}
+
+// stateFolder is where the XDG base directory specification has a program keep such things.
+func (p *program) stateFolder() (string, error) {
+	name := strings.TrimSuffix(p.name, ".exe")
+	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return filepath.Join(state, name), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", &exit{code: usage, err: fmt.Errorf("there is no home folder to keep the runs in (%w): name one with --data", err)}
+	}
+	return filepath.Join(home, ".local", "state", name), nil
+}
+
+func writable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".writable-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// keyBytes is how long the key is that signs completion tokens.
+const keyBytes = 32
+
+// tokenKey reads the key that signs completion tokens, or makes it. It must outlive the process, as tokens do. The store is
+// open, so no other process is here.
+func (p *program) tokenKey(folder string) ([]byte, error) {
+	file := filepath.Join(folder, "token.key")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeKey(file)
+	}
+	if err != nil {
+		return nil, &exit{code: broken, err: fmt.Errorf("the key of completion tokens was not read: %w", err)}
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != keyBytes {
+		return nil, &exit{code: broken, err: fmt.Errorf("%s is damaged: bring it back from a copy; without one, delete it, and no completion token "+
+			"that was given away is good any more", file)}
+	}
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
+		p.say("others may read %s, and with it complete activities: chmod 600 %s", file, file)
+	}
+	return key, nil
+}
+
+// makeKey puts the file in its place when it is whole.
+func makeKey(file string) ([]byte, error) {
+	key := make([]byte, keyBytes)
+	_, _ = rand.Read(key)                                 // never fails
+	whole, err := os.CreateTemp(filepath.Dir(file), ".*") // of mode 0600
+	if err == nil {
+		_, err = whole.WriteString(hex.EncodeToString(key) + "\n")
+		err = errors.Join(err, whole.Sync(), whole.Close())
+	}
+	if err == nil {
+		err = os.Rename(whole.Name(), file)
+	}
+	if err != nil {
+		return nil, &exit{code: broken, err: fmt.Errorf("the key of completion tokens was not stored: %w", err)}
+	}
+	return key, nil
+}

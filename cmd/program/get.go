@@ -1,0 +1,168 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (p *program) get() *cobra.Command {
+	return &cobra.Command{
+		Use:               "get RUN",
+		Short:             "Show one run: its status, result, state, what it is doing",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			shown, err := look(command.Context(), server, args[0])
+			if err != nil {
+				return err
+			}
+			p.print(shown, func(w io.Writer) { p.writeRun(w, shown) })
+			return nil
+		}),
+	}
+}
+
+// looked is the document of get.
+type looked struct {
+	*engine.Summary
+	// Activities under way that heartbeat, run long, have failed before or are completed from outside.
+	Activities []*engine.TaskState `json:"activities,omitempty"`
+}
+
+func look(ctx context.Context, server *client.Client, run string) (looked, error) {
+	summary, err := server.Get(ctx, run)
+	if err != nil || summary.Status.Closed() {
+		return looked{Summary: summary}, err
+	}
+	activities, err := server.Activities(ctx, run)
+	return looked{summary, activities}, err
+}
+
+func (p *program) writeRun(w io.Writer, run looked) {
+	line := func(name, format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		fmt.Fprintf(w, "%-11s%s\n", name, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 11)))
+	}
+	line("run", "%s", run.Run)
+	workflow := run.Workflow
+	if run.Generation > 1 {
+		workflow += fmt.Sprintf(" (generation %d)", run.Generation)
+	}
+	line("workflow", "%s", workflow)
+	line("status", "%s", run.Status)
+	if run.Blocked != nil {
+		line("blocked", "%s, for %s\n%s", run.Blocked.Reason, p.ago(run.Blocked.Since), run.Blocked.Message)
+	}
+	line("started", "%s, %s ago", clock(run.Started), p.ago(run.Started))
+	if run.Status.Closed() {
+		line("ended", "%s, after %s", clock(run.Closed), span(run.Closed.Sub(run.Started)))
+	}
+	if run.Parent != nil {
+		line("parent", "%s (generation %d, seq %d)", run.Parent.Run, run.Parent.Generation, run.Parent.Seq)
+	}
+	if len(run.Attributes) > 0 {
+		line("attributes", "%s", describeAttributes(run.Attributes))
+	}
+	for _, payload := range []struct {
+		name  string
+		value history.Payload
+	}{{"input", run.Input}, {"state", run.State}, {"result", run.Result}} {
+		if payload.value != nil {
+			line(payload.name, "%s", pretty(payload.value))
+		}
+	}
+	if run.Failure != nil {
+		line("failure", "%s", describeFailure(run.Failure))
+	}
+	for i, activity := range run.Activities {
+		name := ""
+		if i == 0 {
+			name = "under way"
+		}
+		line(name, "%s", p.describeTask(activity))
+	}
+}
+
+func describeAttributes(attributes history.Attributes) string {
+	var parts []string
+	for _, name := range attributes.Sorted() {
+		parts = append(parts, name+"="+brief(attributes[name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// describeTask says how an activity under way is doing.
+func (p *program) describeTask(state *engine.TaskState) string {
+	text := fmt.Sprintf("%s (seq %d), attempt %d", state.Activity, state.Seq, max(state.Attempt, 1))
+	switch {
+	case state.Pending:
+		text += ", to be completed by its token"
+	case state.Started.IsZero() && state.Attempt > 1:
+		text += " to come"
+	}
+	if !state.Started.IsZero() {
+		text += ", for " + p.ago(state.Started)
+	}
+	if !state.Beat.IsZero() {
+		text += ", heartbeat " + p.ago(state.Beat) + " ago"
+		if state.Details != nil {
+			text += " " + brief(state.Details)
+		}
+	}
+	if state.Cancelled {
+		text += ", asked to stop"
+	}
+	if state.Failure != "" {
+		text += "\n  the attempt before failed: " + shorten(state.Failure, 2*widest)
+	}
+	return text
+}
+
+// describeFailure shows a failure with its causes, each further in, and a panic with its stack. One that only repeats its
+// cause's text shares its line.
+func describeFailure(failure *history.Failure) string {
+	var lines []string
+	for in := ""; failure != nil; failure, in = failure.Cause, in+"  " {
+		text := failure.Error()
+		for failure.Cause != nil && failure.Details == nil && failure.Stack == "" && strings.HasSuffix(text, failure.Cause.Error()) {
+			failure = failure.Cause
+		}
+		if label := kindOf(failure); label != "" {
+			text += " (" + label + ")"
+		}
+		lines = append(lines, indent(in, text))
+		if failure.Details != nil {
+			lines = append(lines, indent(in+"  ", "details "+brief(failure.Details)))
+		}
+		if failure.Stack != "" {
+			lines = append(lines, indent(in+"  ", failure.Stack))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// kindOf names what a retry policy would know the failure by, where its text does not.
+func kindOf(failure *history.Failure) string {
+	switch failure.FailureKind {
+	case history.Application:
+		if strings.HasPrefix(failure.Type, "*") { // the Go type of an error that has no name of its own
+			return ""
+		}
+		return failure.Type
+	case history.ActivityKind, history.ChildKind, history.Panic, history.Timeout, history.Cancel, history.Termination:
+		return ""
+	}
+	return string(failure.FailureKind)
+}
+
+// after is how long there was between two times.
+func after(from, to time.Time) string { return span(max(to.Sub(from), 0)) }

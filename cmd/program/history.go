@@ -1,0 +1,93 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (p *program) history() *cobra.Command {
+	generation, export := 0, false
+	command := &cobra.Command{
+		Use:   "history RUN",
+		Short: "Show what happened to a run, line by line",
+		Long: "Show what happened to a run, line by line: the number of the record (that reset --to takes), when, since the start, what, and what " +
+			"came of it.\n\nWith --json, the history is exported: the form that `" + p.name + " replay` reads.",
+		Example:           "  " + p.name + " history order-17 --json > histories/order-17.json",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			if export || p.output == asJSON {
+				return server.Export(command.Context(), args[0], generation, p.out)
+			}
+			return p.showHistory(command.Context(), server, args[0], generation)
+		}),
+	}
+	command.Flags().IntVar(&generation, "generation", 0, "which generation (default: the current one)")
+	command.Flags().BoolVar(&export, "json", false, "export the history, for replay: the same as --output json")
+	return command
+}
+
+func (p *program) showHistory(ctx context.Context, server *client.Client, run string, generation int) error {
+	exported := &bytes.Buffer{}
+	if err := server.Export(ctx, run, generation, exported); err != nil {
+		return err
+	}
+	export, err := history.DecodeExport(exported.Bytes())
+	if err != nil {
+		return err
+	}
+	now, err := look(ctx, server, run)
+	if err != nil {
+		return err
+	}
+	t := newTimeline(p.now(), now)
+	for _, rec := range export.Records {
+		t.add(rec)
+	}
+	t.pending()
+	p.print(nil, func(w io.Writer) { t.write(w, export) })
+	return nil
+}
+
+func (t *timeline) write(w io.Writer, export *history.Export) {
+	begun := t.begun
+	if begun.IsZero() { // its code has never run
+		begun = t.run.Started
+	}
+	fmt.Fprintf(w, "run %s of workflow %s", export.Run, export.Workflow)
+	if t.run.Generation > 1 {
+		fmt.Fprintf(w, ", generation %d of %d", export.Generation, t.run.Generation)
+	}
+	fmt.Fprintf(w, ", started %s\n\n", clock(begun))
+	var rows [][]string
+	times := 0
+	for _, h := range t.lines {
+		since := "+" + after(t.begun, h.at)
+		times = max(times, len(since))
+		rows = append(rows, []string{fmt.Sprintf("%4d", h.record), since, h.what, strings.TrimSpace(h.outcome + "  " + h.value)})
+	}
+	const gap = 2 // between columns
+	under := strings.Repeat(" ", 4+gap+times+gap+gap)
+	for i, line := range align(rows) {
+		fmt.Fprintln(w, line)
+		for _, text := range t.lines[i].under {
+			fmt.Fprintln(w, under+text)
+		}
+	}
+	switch blocked := t.run.Blocked; {
+	case export.Generation != t.run.Generation:
+	case blocked != nil:
+		fmt.Fprintf(w, "\nblocked for %s: %s\n%s\n", after(blocked.Since, t.now), blocked.Reason, indent("  ", blocked.Message))
+	case t.run.Status == history.Running:
+		fmt.Fprintf(w, "\nrunning for %s\n", after(t.run.Started, t.now))
+	}
+}

@@ -1,0 +1,143 @@
+// Package program is what a module with workflows of its own is made into a program with. Its main function is
+//
+//	func main() { program.Main(shipping.Workflow, shipping.Reserve, shipping.Charge) }
+//
+// and the program then is the server that runs them (dev), the client that talks to it (start, list, history, …), and the
+// check that a change of their code is safe for the runs that are under way (replay).
+//
+// Each verb has a file here. What they say to people goes to the standard error, what they find out to the standard output,
+// as text or, with --output json, as one JSON document.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// Main runs the program over its definitions and ends the process. The first interrupt, or SIGTERM, stops what it does in
+// good order; a second one ends it at once.
+func Main(definitions ...engine.Definition) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from then on, a signal does what it does by default
+	os.Exit(Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr, definitions...))
+}
+
+// Run is Main without the process: args are as os.Args has them, the program's name first; the result is the exit code.
+// The end of ctx stands for the first interrupt.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, definitions ...engine.Definition) int {
+	if len(args) == 0 {
+		args = []string{"reprise"}
+	}
+	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: stderr, now: time.Now}
+	root := p.root()
+	root.SetArgs(unflagged(args[1:]))
+	err := root.ExecuteContext(ctx)
+	return p.report(err)
+}
+
+// unflagged keeps negative numbers, which are JSON, from being taken for flags: white space before them means nothing.
+func unflagged(args []string) []string {
+	kept := slices.Clone(args)
+	for i, arg := range kept {
+		if len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9' {
+			kept[i] = " " + arg
+		}
+	}
+	return kept
+}
+
+// program is one call of the command line.
+type program struct {
+	name        string
+	definitions []engine.Definition
+	in          io.Reader
+	out, err    io.Writer
+	now         func() time.Time
+
+	address string
+	output  format
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   p.name,
+		Short: "Durable workflows: the server, and everything one does with its runs",
+		Long: "Durable workflows: the server, and everything one does with its runs.\n\n" +
+			"Clients find the server by --address, else by the variable REPRISE_ADDRESS, else at " + defaultAddress + ".\n\n" + exitCodes,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	root.SetFlagErrorFunc(misuse)
+	root.PersistentFlags().StringVar(&p.address, "address", "", "the server, as HOST:PORT or a URL (default $REPRISE_ADDRESS, else "+defaultAddress+")")
+	root.PersistentFlags().VarP(&p.output, "output", "o", "text for people, or json: one document")
+	complete(root, "output", "text", "json")
+	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "runs", Title: "Runs:"},
+		&cobra.Group{ID: "messages", Title: "Messages to a run:"}, &cobra.Group{ID: "repair", Title: "Ending and repairing runs:"},
+		&cobra.Group{ID: "code", Title: "Code:"})
+	for _, group := range []struct {
+		id       string
+		commands []*cobra.Command
+	}{
+		{"server", []*cobra.Command{p.dev()}},
+		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
+		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
+		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},
+		{"code", []*cobra.Command{p.replay(), p.version()}},
+	} {
+		for _, command := range group.commands {
+			command.GroupID = group.id
+			command.Args = explained(command.Args)
+			root.AddCommand(command)
+		}
+	}
+	return root
+}
+
+// explained has a wrong number of arguments answered with how the command is used.
+func explained(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return misuse(command, err)
+		}
+		return nil
+	}
+}
+
+func misuse(command *cobra.Command, err error) error {
+	return &exit{code: usage, err: fmt.Errorf("%w\nusage: %s\n%s --help says more", err, command.UseLine(), command.CommandPath())}
+}
+
+// report says what went wrong, and gives the exit code.
+func (p *program) report(err error) int {
+	if err == nil {
+		return 0
+	}
+	failed := (*exit)(nil)
+	if !errors.As(err, &failed) {
+		failed = &exit{code: usage, err: err} // of cobra's own: an unknown command
+	}
+	if failed.err == nil { // said already
+		return failed.code
+	}
+	if p.output == asJSON {
+		writeJSON(p.err, map[string]any{"error": map[string]any{"code": failed.name(), "message": failed.err.Error()}})
+		return failed.code
+	}
+	fmt.Fprintf(p.err, "%s: %s\n", p.name, strings.TrimSpace(failed.err.Error()))
+	return failed.code
+}

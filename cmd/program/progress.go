@@ -1,0 +1,118 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+// progress shows what happens to a run while somebody waits, line by line: what is new, and nothing twice.
+type progress struct {
+	*program
+	server *client.Client
+	run    string
+	state  bool // show what the run publishes and does, not only why it does not go on
+
+	seen       bool // the server has answered
+	generation int
+	published  string
+	blocked    *engine.Block
+	tasks      map[engine.TaskKey]shownTask
+}
+
+// shownTask is what was said of an activity.
+type shownTask struct {
+	attempt int
+	pending bool
+	beat    time.Time
+}
+
+// Looks come later and later, and heartbeats are many.
+const (
+	firstLook   = 250 * time.Millisecond
+	longestLook = 2 * time.Second
+	betweenBeat = 5 * time.Second
+)
+
+// during does something that takes its time, and looks at the run again and again meanwhile.
+func (s *progress) during(ctx context.Context, work func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	pause := firstLook
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+			s.look(ctx)
+			pause = min(2*pause, longestLook)
+			timer.Reset(pause)
+		}
+	}
+}
+
+// look shows what is new. That the server does not answer is for the one who waits to say.
+func (s *progress) look(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, longestLook)
+	defer stop()
+	now, err := look(ctx, s.server, s.run)
+	if err == nil {
+		s.seen = true
+		s.show(now.Summary, now.Activities)
+	}
+}
+
+func (s *progress) show(run *engine.Summary, activities []*engine.TaskState) {
+	line := func(format string, args ...any) {
+		s.say("  +%-6s %s", s.ago(run.Started), fmt.Sprintf(format, args...))
+	}
+	if s.generation != 0 && s.generation != run.Generation {
+		line("generation %d", run.Generation)
+	}
+	s.generation = run.Generation
+	if state := brief(run.State); s.state && state != "" && state != s.published && !run.Status.Closed() {
+		line("state %s", state)
+		s.published = state
+	}
+	switch {
+	case run.Status.Closed():
+	case run.Blocked != nil && (s.blocked == nil || !s.blocked.Since.Equal(run.Blocked.Since)):
+		line("blocked (%s): it goes on by itself once the cause is gone", run.Blocked.Reason)
+		s.say("%s", indent("           ", run.Blocked.Message))
+	case run.Blocked == nil && s.blocked != nil:
+		line("no longer blocked")
+	}
+	s.blocked = run.Blocked
+	if s.state {
+		for _, activity := range activities {
+			s.showTask(line, activity)
+		}
+	}
+}
+
+func (s *progress) showTask(line func(string, ...any), now *engine.TaskState) {
+	if s.tasks == nil {
+		s.tasks = map[engine.TaskKey]shownTask{}
+	}
+	was := s.tasks[now.TaskKey]
+	if now.Attempt > max(was.attempt, 1) && now.Failure != "" {
+		line("activity %s: attempt %d failed: %s", now.Activity, now.Attempt-1, shorten(now.Failure, widest))
+	}
+	if now.Pending && !was.pending {
+		line("activity %s waits to be completed by its token", now.Activity)
+	}
+	beat := was.beat
+	if now.Details != nil && now.Beat.Sub(was.beat) > betweenBeat {
+		line("activity %s: %s", now.Activity, brief(now.Details))
+		beat = now.Beat
+	}
+	s.tasks[now.TaskKey] = shownTask{attempt: now.Attempt, pending: now.Pending, beat: beat}
+}

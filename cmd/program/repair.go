@@ -1,0 +1,125 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (p *program) cancel() *cobra.Command {
+	reason := ""
+	command := &cobra.Command{
+		Use:               "cancel RUN",
+		Short:             "Ask a run to stop: its code cleans up first",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			accepted, err := server.Cancel(command.Context(), engine.MailRequest{Run: args[0]}, reason)
+			return p.accepted(accepted, err, "run %s is asked to stop", args[0])
+		}),
+	}
+	command.Flags().StringVar(&reason, "reason", "", "why: the run's history shows it")
+	return command
+}
+
+func (p *program) terminate() *cobra.Command {
+	reason := ""
+	command := &cobra.Command{
+		Use:               "terminate RUN",
+		Short:             "End a run without asking its code, even if it is blocked",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			accepted, err := server.Terminate(command.Context(), engine.MailRequest{Run: args[0]}, reason)
+			if err == nil {
+				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Status.Closed() })
+			}
+			return p.accepted(accepted, err, "run %s is terminated", args[0])
+		}),
+	}
+	command.Flags().StringVar(&reason, "reason", "", "why: the run's history shows it")
+	return command
+}
+
+func (p *program) reset() *cobra.Command {
+	reason, record := "", 0
+	command := &cobra.Command{
+		Use:   "reset RUN --to RECORD",
+		Short: "Have a run go on again from one of its records",
+		Long: "Have a run go on in a new generation from one of its records, even if it is blocked or has ended. What came after that record " +
+			"is forgotten, but for its signals, which come again. The numbers of records are the first column of `" + p.name + " history RUN`.",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			before, err := server.Get(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			accepted, err := server.Reset(command.Context(), engine.MailRequest{Run: args[0]}, record, reason)
+			if err == nil {
+				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Generation > before.Generation })
+			}
+			return p.accepted(accepted, err, "run %s goes on from record %d, in a new generation", args[0], record)
+		}),
+	}
+	command.Flags().IntVar(&record, "to", 0, "the last record that still counts")
+	command.Flags().StringVar(&reason, "reason", "", "why: the run's history shows it")
+	if err := command.MarkFlagRequired("to"); err != nil {
+		panic(err) // there is no such flag: a mistake in this function
+	}
+	return command
+}
+
+func (p *program) unblock() *cobra.Command {
+	return &cobra.Command{
+		Use:               "unblock RUN",
+		Short:             "Have a blocked run tried again",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{Blocked: true}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			before, err := server.Get(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if before.Blocked == nil {
+				return &exit{code: refused, err: fmt.Errorf("run %s is not blocked: it is %s", args[0], before.Status)}
+			}
+			if err = server.Unblock(command.Context(), args[0]); err == nil {
+				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool {
+					return run.Blocked == nil || !run.Blocked.Since.Equal(before.Blocked.Since)
+				})
+			}
+			if err == nil {
+				p.print(completion{true}, func(w io.Writer) { fmt.Fprintf(w, "run %s is tried again\n", args[0]) })
+			}
+			return err
+		}),
+	}
+}
+
+// settling limits how long a command waits until what was accepted shows. It is durable, and will.
+const settling = 5 * time.Second
+
+// settle waits until a run shows what was asked for, so that the next command finds it so.
+func settle(ctx context.Context, server *client.Client, run string, shows func(*engine.Summary) bool) error {
+	begun := time.Now()
+	for pause := 5 * time.Millisecond; time.Since(begun) < settling; pause = min(2*pause, 500*time.Millisecond) {
+		summary, err := server.Get(ctx, run)
+		if err != nil || shows(summary) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (p *program) wait() *cobra.Command {
+	failBlocked := false
+	command := &cobra.Command{
+		Use:   "wait RUN",
+		Short: "Wait for a run's end, and show its result",
+		Long: "Wait for a run's end, and show its result. What happens meanwhile goes to the standard error: published state, activities " +
+			"that are tried again, what the run is blocked for. A blocked run is waited for, too: it goes on once the cause is gone.\n\n" + exitCodes,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			return p.waitFor(command.Context(), server, args[0], failBlocked)
+		}),
+	}
+	command.Flags().BoolVar(&failBlocked, "fail-blocked", false, "end with exit code 6 once the run is blocked")
+	return command
+}
+
+// waitFor waits for a run's end, shows it, and gives the exit code that goes with it.
+func (p *program) waitFor(ctx context.Context, server *client.Client, run string, failBlocked bool) error {
+	summary, err := p.follow(ctx, server, run, failBlocked)
+	switch {
+	case ctx.Err() != nil:
+		return &exit{code: interrupted, err: fmt.Errorf("no longer waiting; the run goes on, and `%s wait %s` waits again", p.name, run)}
+	case err != nil:
+		return err
+	}
+	p.print(summary, func(w io.Writer) {
+		if summary.Status == history.Completed {
+			fmt.Fprintln(w, pretty(summary.Result))
+		}
+	})
+	if summary.Status.Closed() {
+		p.hint("run %s %s after %s", run, summary.Status, span(summary.Closed.Sub(summary.Started)))
+		if failure := summary.Failure; failure != nil && failure.Error() != string(summary.Status) {
+			p.hint("%s", indent("  ", describeFailure(failure)))
+		}
+		return exitOf(summary.Status)
+	}
+	return &exit{code: blocked}
+}
+
+// Pauses of one that waits.
+const (
+	betweenBlocks = time.Second      // before a blocked run is looked at again
+	longestOutage = 60 * time.Second // for how long a server may be away that was there before
+)
+
+// follow waits for a run's end, or for its being blocked if that is to end it, and shows what happens meanwhile.
+func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *engine.Summary, err error) {
+	shown := &progress{program: p, server: server, run: run, state: true}
+	var away time.Time
+	for {
+		shown.during(ctx, func() { summary, err = server.Wait(ctx, run) })
+		noAnswer := (*url.Error)(nil)
+		switch {
+		case err == nil && (summary.Status.Closed() || failBlocked):
+			shown.show(summary, nil)
+			return summary, nil
+		case err == nil:
+			away = time.Time{}
+			shown.seen = true
+			shown.show(summary, nil)
+		case ctx.Err() != nil || !errors.As(err, &noAnswer) || !shown.seen:
+			return nil, err
+		case away.IsZero():
+			away = p.now()
+			p.say("the server does not answer; trying again for %s", span(longestOutage))
+		case p.now().Sub(away) > longestOutage:
+			return nil, err
+		}
+		select {
+		case <-time.After(betweenBlocks):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
