@@ -55,7 +55,7 @@ test-race: ## Run all tests under the race detector (needs a C compiler)
 	go test -race ./...
 
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
-	go test -tags kill ./tests/kill/... -v -timeout 20m
+	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
 
 bench: ## Run every benchmark, then the workloads of tests/bench
 	go test -run '^$$' -bench . -benchmem ./...
