@@ -56,7 +56,7 @@ type visit struct {
 	tidy  []string  // items to delete at the end
 	ended []TaskKey // activities whose state is of no more use
 	wait  time.Time
-	steps steps
+	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
 }
 
@@ -77,8 +77,8 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 	}
 	author, until := e.Authors.Begin(deadline)
 	defer e.Authors.End(author)
-	v := &visit{e: e, run: run, author: author, until: until, deadline: deadline}
-	defer v.steps.cancel()
+	v := &visit{e: e, run: run, author: author, until: until, deadline: deadline, steps: &steps{}}
+	defer func() { v.steps.cancel() }()
 	for {
 		if err := v.turn(ctx); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (v *visit) turn(ctx context.Context) (err error) {
 		v.e.live.release(v.slot)
 		v.slot = nil
 	}()
-	if len(v.done) > 0 && v.slot.live != nil { // the author's next record is put without reading
+	if len(v.done) > 0 && v.slot.live != nil && v.slot.live.position.Generation == v.steps.generation { // the author's next record is put without reading
 		if taken, err := v.recordResults(ctx); taken || err != nil {
 			return v.blockIf(ctx, err)
 		}
@@ -162,6 +162,7 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 	if err := v.e.catchUp(ctx, v.slot, view); err != nil {
 		return false, err
 	}
+	v.stepsOfGeneration(view.Summary.Generation)
 	p, err := v.decide(ctx, view)
 	if err != nil {
 		return false, err
@@ -215,6 +216,9 @@ func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
 
 // results are the results in hand that the run still waits for.
 func (v *visit) results() (events []history.Event) {
+	if v.slot.live.closes != nil {
+		return nil
+	}
 	for _, result := range v.done {
 		if _, pending := v.slot.live.exec.Pending(result.Seq); pending {
 			events = append(events, result)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // administrative finds, in an inbox, what ends a generation without its code being asked: also that of a blocked run. The
@@ -36,7 +37,7 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if err != nil {
 		return false, err
 	}
-	commit, unfinished, err := v.administrativeCommit(ctx, view.Summary, item, fold.Records, fold.Closes)
+	commit, unfinished, err := v.administrativeCommit(ctx, view, item, fold)
 	if err != nil {
 		return false, err
 	}
@@ -59,11 +60,13 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 
 // administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or the log has it already
 // (unfinished: by an author that may not have sent what follows; sending it again does no harm).
-func (v *visit) administrativeCommit(ctx context.Context, old *Summary, item Item, records int, closes history.Terminal) (commit *Commit, unfinished bool, err error) {
+func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, fold *machine.Fold) (commit *Commit, unfinished bool, err error) {
+	old := view.Summary
 	summary := *old
 	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
-	now := v.e.Clock.Now().UTC()
-	taken := &history.Record{Number: records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
+	now := later(v.e.Clock.Now().UTC(), fold.Time)
+	closes := fold.Closes
+	taken := &history.Record{Number: fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
 	switch event := item.Event.(type) {
 	case *history.TerminateRequested:
 		if closes != nil {
@@ -80,6 +83,9 @@ func (v *visit) administrativeCommit(ctx context.Context, old *Summary, item Ite
 		if event.Generation != old.Generation { // it was carried out: the run is in a later generation
 			return nil, true, nil
 		}
+		if slices.Contains(mailBefore(view, fold), event.ID) { // the same reset, asked for again after it was carried out
+			return nil, false, nil
+		}
 		if closes == nil {
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
@@ -95,12 +101,25 @@ func (v *visit) administrativeCommit(ctx context.Context, old *Summary, item Ite
 	return commit, false, nil
 }
 
+// mailBefore lists the ids of all mail that the run has taken, though its present generation be yet to begin.
+func mailBefore(view *View, fold *machine.Fold) []string {
+	for _, item := range view.Inbox {
+		if started, ok := item.Event.(*history.Started); ok && started.Generation == view.Summary.Generation {
+			return started.Mail
+		}
+	}
+	return fold.Mail()
+}
+
 // resetItem is the start of the generation that goes on from a record: with the signals that came after it.
 func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested) (Item, error) {
 	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),
 		Parent: old.Parent, Attributes: old.Attributes, Base: &history.Base{Generation: event.Generation, Record: event.Record}}
 	err := v.e.eachRecord(ctx, v.run, event.Generation, func(rec *history.Record) {
 		for _, happened := range rec.Events {
+			if first, ok := happened.(*history.Started); ok {
+				started.Mail = append(started.Mail, first.Mail...)
+			}
 			if mail, ok := happened.(history.Mail); ok {
 				started.Mail = append(started.Mail, mail.MailID())
 			}

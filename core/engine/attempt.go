@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
@@ -30,6 +31,7 @@ type try struct {
 	which     string        // the timeout that the limit is of
 	details   history.Payload
 	token     func() string
+	named     atomic.Bool // its token was asked for: there is a state of it
 
 	result  history.Payload
 	failure *history.Failure
@@ -135,7 +137,7 @@ func (t *try) end(ctx *attempt.Context, out outcome) {
 		t.result = out.result
 	case errors.Is(out.err, activity.ErrPending):
 		t.pending = true
-	case ctx.Err() != nil && errors.Is(out.err, context.Canceled):
+	case ctx.Err() != nil && (errors.Is(out.err, context.Canceled) || errors.Is(out.err, history.ErrCancelled)):
 		t.failure = history.CancelFailure("cancelled")
 	default:
 		t.failure = history.FailureOf(out.err)

@@ -30,7 +30,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: done.Commands}
 	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l.summary, &done, now)}
 	if done.Closes != nil {
-		v.closing(commit, done.Closes, l.exec.Unread(), slices.Sorted(maps.Keys(l.ledger.mail)))
+		v.closing(commit, done.Closes)
 	}
 	if lost, err := v.put(ctx, commit); lost || err != nil {
 		return lost, err
@@ -60,6 +60,7 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 	}
 	for _, event := range commit.Record.Events {
 		if event.Filing() != "" {
+			v.forgetAsked(event)
 			v.tidy = append(v.tidy, event.Key(commit.Generation))
 		}
 	}
@@ -78,7 +79,7 @@ func (v *visit) handOver(ctx context.Context) (err error) {
 		v.slot = nil
 	}()
 	l := v.slot.live
-	if l == nil || l.closes != nil {
+	if l == nil || l.closes != nil || l.position.Generation != v.steps.generation {
 		return v.e.Queue.SendResumes(ctx, Resume{Run: v.run})
 	}
 	now := later(v.e.Clock.Now(), l.time)
@@ -202,14 +203,21 @@ func (s *Summary) close(command history.Terminal, now time.Time) {
 
 // closing adds the start of the next generation to a commit that begins one (rule 6): with the signals that the code has
 // not taken, and the ids of all mail.
-func (v *visit) closing(commit *Commit, command history.Terminal, unread []*history.SignalReceived, mail []string) {
+func (v *visit) closing(commit *Commit, command history.Terminal) {
 	next, ok := command.(*history.ContinueAsNew)
 	if !ok {
 		return
 	}
 	l := v.slot.live
+	mail := slices.Collect(maps.Keys(l.ledger.mail))
+	for _, event := range commit.Record.Events { // not in the ledger before the record is put
+		if taken, ok := event.(history.Mail); ok {
+			mail = append(mail, taken.MailID())
+		}
+	}
+	slices.Sort(mail)
 	started := &history.Started{Generation: commit.Generation + 1, Workflow: next.Workflow, Input: next.Input, Seed: v.e.seed(),
-		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: unread, Mail: mail}
+		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: l.exec.Unread(), Mail: mail}
 	item := v.e.newItem(started, started.Generation, true)
 	commit.Next = &item
 }

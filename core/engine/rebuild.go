@@ -47,7 +47,7 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 	steps := false
 	if !view.Summary.Status.Closed() {
 		done.Open++
-		if steps, err = e.resend(ctx, o, view.Summary); errors.Is(err, history.ErrUnreadable) {
+		if steps, err = e.resend(ctx, o, view); errors.Is(err, history.ErrUnreadable) {
 			return e.block(ctx, run, ReasonUnreadable, err.Error())
 		} else if err != nil {
 			return err
@@ -62,13 +62,22 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 
 // resend sends what the log of an open run has pending, and says whether steps are among it. What its parent asked of it
 // may be lost, too: the parent's own log is all that has it, if nothing of it was filed on disk.
-func (e *Engine) resend(ctx context.Context, o *outbox, summary *Summary) (steps bool, err error) {
+func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool, err error) {
 	fold, err := e.fold(ctx, o.run, o.generation)
 	if err != nil {
 		return false, err
 	}
 	o.pending = fold.Find
+	answered := map[int64]bool{} // their answers wait in the inbox
+	for _, item := range view.Inbox {
+		if answer, ok := item.Event.(history.Resolution); ok && generationOf(item.Key) == o.generation {
+			answered[answer.Resolves()] = true
+		}
+	}
 	for _, p := range fold.Pending() {
+		if answered[p.Command.Seq()] {
+			continue
+		}
 		steps = steps || isStep(p.Command)
 		if err := o.add(ctx, p.Command, p.Time); err != nil {
 			return false, err
@@ -79,7 +88,7 @@ func (e *Engine) resend(ctx context.Context, o *outbox, summary *Summary) (steps
 			}
 		}
 	}
-	if parent := summary.Parent; parent != nil {
+	if parent := view.Summary.Parent; parent != nil {
 		err = e.orphan(ctx, o, *parent)
 	}
 	return steps, err

@@ -50,6 +50,10 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		}
 	}
 	for _, command := range a.asks {
+		if cancel, ok := command.(*history.CancelActivity); ok && l.ledger.steps[cancel.Seq()] != nil { // whoever runs it later knows
+			v.e.attempts.cancel(TaskKey{v.run, l.position.Generation, cancel.Seq()})
+			continue
+		}
 		if sequenced, ok := command.(history.Sequenced); ok {
 			if _, pending := l.exec.Pending(sequenced.Seq()); !pending && !abandons(command) {
 				continue
@@ -163,10 +167,27 @@ func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 	if errors.Is(err, ErrTaken) {
 		return o.childTaken(ctx, command, summary)
 	}
-	if err == nil {
-		o.resumes = append(o.resumes, Resume{Run: summary.Run})
+	if err != nil {
+		return err
 	}
-	return err
+	o.resumes = append(o.resumes, Resume{Run: summary.Run})
+	return o.leaveLate(ctx, command)
+}
+
+// leaveLate is for a child that begins after its parent has closed, because another invocation was faster: who closed the
+// parent has looked for the child before there was one.
+func (o *outbox) leaveLate(ctx context.Context, command *history.StartChild) error {
+	if command.OnClose == history.LeaveChildren {
+		return nil
+	}
+	parent, err := o.e.Runs.Summary(ctx, o.run)
+	if errors.Is(err, ErrNoRun) || err == nil && parent.Generation == o.generation && !parent.Status.Closed() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return o.leaveChild(ctx, command)
 }
 
 // childTaken is what follows when there is a run of the child's id: it is the child itself, perhaps closed by now, or it is
@@ -184,7 +205,7 @@ func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wa
 		return o.tell(ctx, there.Parent, resolved(there))
 	}
 	o.resumes = append(o.resumes, Resume{Run: there.Run})
-	return nil
+	return o.leaveLate(ctx, command)
 }
 
 // childID is the child's own, or made of the parent's and the number of the call.
@@ -229,7 +250,11 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 		return err
 	}
 	id := fmt.Sprintf("parent.%s.%d.%d", o.run, o.generation, command.Seq())
-	if _, err := o.e.Runs.File(ctx, child, o.e.newItem(mail(id), 0, true)); err != nil {
+	event := mail(id)
+	if _, terminates := event.(*history.TerminateRequested); terminates { // another mail than an earlier request to cancel
+		event = mail(id + ".terminate")
+	}
+	if _, err := o.e.Runs.File(ctx, child, o.e.newItem(event, 0, true)); err != nil {
 		return err
 	}
 	o.resumes = append(o.resumes, Resume{Run: child})

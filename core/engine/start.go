@@ -116,14 +116,15 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	}
 	err := e.Runs.Put(ctx, reuseCommit(summary, item))
 	if errors.Is(err, ErrTaken) {
-		if err = e.reuseTaken(ctx, summary); err != nil {
-			return nil, false, err
-		}
+		err = e.reuseTaken(ctx, summary)
 	}
 	if err == nil && e.Together {
 		err = e.Queue.SendResumes(ctx, message)
 	}
-	return summary, true, e.unavailable(err, "the run was not started")
+	if err != nil {
+		return nil, false, e.unavailable(err, "the run was not started")
+	}
+	return summary, true, nil
 }
 
 // reuseCommit begins the next generation of a run that has ended.

@@ -15,12 +15,13 @@ const stepReserve = 10 * time.Second
 
 // steps are those that a visit runs. A lone one runs in the visit's own goroutine; several run side by side.
 type steps struct {
-	begun   []*step         // not yet running
-	running map[int64]*step // begun ones included
-	mu      sync.Mutex
-	ended   []stepEnd
-	woken   chan struct{}
-	left    []int64 // not begun, or not to be retried in time: to be handed over
+	generation int             // that they belong to: numbers begin anew in the next one
+	begun      []*step         // not yet running
+	running    map[int64]*step // begun ones included
+	mu         sync.Mutex
+	ended      []stepEnd
+	woken      chan struct{}
+	left       []int64 // not begun, or not to be retried in time: to be handed over
 }
 
 // step is one of them.
@@ -50,6 +51,15 @@ func (s *steps) cancel() {
 	s.running, s.begun = nil, nil
 }
 
+// stepsOfGeneration has the visit's steps be those of a generation. What it still runs of another one is given up.
+func (v *visit) stepsOfGeneration(generation int) {
+	if v.steps.generation == generation {
+		return
+	}
+	v.steps.cancel()
+	v.steps, v.done = &steps{generation: generation}, nil
+}
+
 // startSteps begins steps that belong to this author, if there is time for them.
 func (v *visit) startSteps(seqs ...int64) {
 	for _, seq := range seqs {
@@ -74,12 +84,15 @@ func (e *Engine) stepFunction(command *history.ScheduleActivity, own func(contex
 }
 
 func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Activity) {
-	s := &v.steps
+	s := v.steps
 	if s.running == nil {
 		s.running = map[int64]*step{}
 	}
 	key := TaskKey{v.run, v.slot.live.position.Generation, command.Seq()}
 	begun := &step{key: key, command: command, perform: perform, scheduled: v.e.Clock.Now(), underway: v.e.attempts.begin(key)}
+	if v.slot.live.ledger.asked[command.Seq()] {
+		begun.cancel()
+	}
 	s.running[command.Seq()] = begun
 	s.begun = append(s.begun, begun)
 }
@@ -89,6 +102,10 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 	defer v.e.attempts.end(s.key, s.underway)
 	result := &history.ActivityResolved{Seq: s.key.Seq}
 	for number := 1; ; number++ {
+		if s.cancelled() {
+			result.Failure = history.CancelFailure("cancelled before it began")
+			return result
+		}
 		a := v.e.newAttempt(s.key, s.command, number, s.scheduled)
 		if a.failure == nil {
 			a.perform(ctx, s.underway, s.perform, nil)
@@ -123,7 +140,7 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 
 // awaitSteps runs what was begun, waits until a step has ended, and takes all that have.
 func (v *visit) awaitSteps(ctx context.Context) error {
-	s := &v.steps
+	s := v.steps
 	if len(s.running) == 1 && len(s.begun) == 1 {
 		lone := s.begun[0]
 		s.begun = s.begun[:0]
@@ -134,7 +151,7 @@ func (v *visit) awaitSteps(ctx context.Context) error {
 		s.woken = make(chan struct{}, 1)
 	}
 	for _, begun := range s.begun {
-		go v.runBeside(ctx, begun)
+		go v.runBeside(ctx, s, begun)
 	}
 	s.begun = s.begun[:0]
 	select {
@@ -153,8 +170,7 @@ func (v *visit) awaitSteps(ctx context.Context) error {
 }
 
 // runBeside runs one of several steps.
-func (v *visit) runBeside(ctx context.Context, begun *step) {
-	s := &v.steps
+func (v *visit) runBeside(ctx context.Context, s *steps, begun *step) {
 	end := stepEnd{begun.key.Seq, v.runStep(ctx, begun)}
 	s.mu.Lock()
 	s.ended = append(s.ended, end)

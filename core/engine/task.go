@@ -14,6 +14,9 @@ func (e *Engine) Task(ctx context.Context, t Task) error {
 	if t.Expire {
 		return e.expire(ctx, t)
 	}
+	if left := t.Sent.Sub(e.Clock.Now()); t.Attempt > 1 && left > 0 { // its wait is longer than a queue's delay
+		return e.sendTask(ctx, t, left)
+	}
 	state, err := e.loadTask(ctx, t)
 	if err != nil {
 		return err
@@ -32,12 +35,12 @@ func (e *Engine) Task(ctx context.Context, t Task) error {
 	case a.pending:
 		return e.await(ctx, t, a)
 	case a.failure == nil:
-		return e.resolve(ctx, t, a.resolved(t), tracked(t))
+		return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 	}
 	if wait, again := a.retry(); again {
 		return e.again(ctx, t, a, wait)
 	}
-	return e.resolve(ctx, t, a.resolved(t), tracked(t))
+	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 }
 
 // tracked says whether an activity's state is kept in the table from its first attempt on: it heartbeats, or runs long.
@@ -74,7 +77,10 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState) 
 			return err
 		}
 	}
-	a.token = func() string { return e.token(ctx, mine) }
+	a.token = func() string {
+		a.named.Store(true)
+		return e.token(ctx, mine)
+	}
 	under := e.attempts.begin(t.Key())
 	defer e.attempts.end(t.Key(), under)
 	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
@@ -138,7 +144,13 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration) 
 	e.watch.changed(t.Run)
 	t.Failed = keep(t.Failed, a.failed())
 	t.Attempt++
-	t.Sent, t.Delay = e.Clock.Now().Add(wait), wait
+	t.Sent = e.Clock.Now().Add(wait)
+	return e.sendTask(ctx, t, wait)
+}
+
+// sendTask sends a task after a wait, or as long before as a queue can delay it: then it is sent again.
+func (e *Engine) sendTask(ctx context.Context, t Task, wait time.Duration) error {
+	t.Delay = min(max(wait, 0), longestDelay)
 	return e.Queue.SendTasks(ctx, t)
 }
 

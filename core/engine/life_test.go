@@ -1,0 +1,440 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+func (w *world) terminate(run, id string) {
+	w.t.Helper()
+	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+		return e.Terminate(ctx, engine.MailRequest{Run: run, ID: id}, "by hand")
+	})
+	require.NoError(w.t, err)
+}
+
+func (w *world) reset(run, id string, record int) error {
+	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+		return e.Reset(ctx, engine.MailRequest{Run: run, ID: id}, record, "again")
+	})
+	return err
+}
+
+// busy has one of everything pending: an activity, a step, a timer, a child.
+func busy(w *world, ctx workflow.Context, n int) (int, error) {
+	first, err := workflow.Execute(ctx, callDouble, n)
+	if err != nil {
+		return 0, err
+	}
+	slow := workflow.StartStep(ctx, "slow", noRetries, func(ctx context.Context) (int, error) { return 1, elapse(ctx, 15*time.Second) })
+	another, timer, child := workflow.Start(ctx, callDouble, first), workflow.Timer(ctx, 10*time.Second), workflow.StartChild(ctx, patient, 0)
+	name, err := workflow.AwaitSignal(ctx, goSignal)
+	if err != nil {
+		return 0, err
+	}
+	both, err := workflow.All(ctx, another, slow)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := timer.Await(ctx); err != nil {
+		return 0, err
+	}
+	if name == "alone" {
+		return both[0] + both[1], nil
+	}
+	_, err = child.Await(ctx)
+	return both[0] + both[1], err
+}
+
+func TestTermination(t *testing.T) {
+	inBoth(t, withPatient(only("main", busy)), func(w *world) {
+		w.start("r", "main", "1")
+		w.pass(1500 * time.Millisecond)
+		w.terminate("r", "t")
+		w.settle()
+		w.finished()
+		require.Equal(w.t, history.Terminated, w.summary("r").Status)
+		require.Equal(w.t, "terminated: by hand", w.summary("r").Failure.Message)
+		require.Equal(w.t, history.Cancelled, w.summary("r.1.4").Status, "its child was asked to cancel")
+	})
+}
+
+func TestTerminationOfABlockedRun(t *testing.T) {
+	inBoth(t, oneSignal, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{Reason: engine.ReasonActivation}))
+		w.terminate("r", "t")
+		w.settle()
+		w.finished()
+		require.Equal(w.t, history.Terminated, w.summary("r").Status)
+	})
+}
+
+func TestResets(t *testing.T) {
+	t.Run("open, with everything pending", func(t *testing.T) {
+		inBoth(t, withPatient(only("main", busy)), func(w *world) {
+			w.start("r", "main", "1")
+			w.pass(1500 * time.Millisecond)
+			require.NoError(w.t, w.reset("r", "x", 2))
+			w.pass(time.Second)
+			require.Equal(w.t, 2, w.summary("r").Generation)
+			require.Equal(w.t, history.WasReset, w.log("r", 1)[len(w.log("r", 1))-1].Closes().Status())
+			w.signal("r", "m", "go", `"alone"`)
+			w.ends("5")
+			require.Equal(w.t, 1, w.ran["r/1/activity-0"], "what still counts is not done again")
+		})
+	})
+	t.Run("closed, with the signals that came later", func(t *testing.T) {
+		inBoth(t, only("main", twoSignals), func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			w.signal("r", "m1", "go", `"a"`)
+			w.settle()
+			w.signal("r", "m2", "go", `"b"`)
+			w.ends(`"ab"`)
+			for generation := 2; generation <= 4; generation++ { // a reset of a reset run
+				require.NoError(w.t, w.reset("r", fmt.Sprint("x", generation), 1))
+				w.ends(`"ab"`)
+				require.Equal(w.t, generation, w.summary("r").Generation)
+			}
+			require.Error(w.t, w.reset("r", "y", 99))
+		})
+	})
+	t.Run("twice with one id", func(t *testing.T) {
+		inBoth(t, only("main", twoSignals), func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			require.Equal(w.t, 2, w.summary("r").Generation)
+			w.signal("r", "m1", "go", `"a"`)
+			w.signal("r", "m2", "go", `"b"`)
+			w.ends(`"ab"`)
+		})
+	})
+	t.Run("blocked", func(t *testing.T) {
+		inBoth(t, only("main", twoSignals), func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			w.signal("r", "m1", "go", `"a"`)
+			w.settle()
+			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{Reason: engine.ReasonActivation}))
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			require.Nil(w.t, w.summary("r").Blocked)
+			w.signal("r", "m2", "go", `"b"`)
+			w.ends(`"ab"`)
+		})
+	})
+	t.Run("mail of all generations is known", func(t *testing.T) {
+		inBoth(t, only("main", collect), func(w *world) {
+			w.start("r", "main", `""`)
+			w.signal("r", "m1", "go", `"a"`)
+			w.settle()
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			w.signal("r", "m1", "go", `"a"`)
+			w.settle()
+			w.signal("r", "m2", "go", `"b"`)
+			w.signal("r", "m3", "go", `"c"`)
+			w.ends(`"abc2"`)
+		})
+	})
+	t.Run("a step of the base", func(t *testing.T) {
+		define := only("main", func(w *world, ctx workflow.Context, _ int) (int, error) {
+			one, two := w.startStep(ctx, "a", 20*time.Second, 1), w.startStep(ctx, "b", 21*time.Second, 2)
+			all, err := workflow.All(ctx, one, two)
+			return len(all), err
+		})
+		inBoth(t, define, func(w *world) {
+			w.start("r", "main", "1")
+			w.pass(time.Second)
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.ends("2")
+		})
+	})
+}
+
+// upgrade has other code run from here on.
+func (w *world) upgrade(version string, define func(w *world) []engine.Definition) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.define = define
+	w.adjust = func(_ string, c *engine.Config) { c.Version = version }
+	for _, p := range w.processes {
+		p.dead = true
+	}
+}
+
+// isBlocked checks the reason, then mends the cause, and sees the run go on.
+func (w *world) isBlocked(reason, text string) {
+	w.t.Helper()
+	w.settle()
+	block := w.summary("r").Blocked
+	require.NotNil(w.t, block, w.show("r"))
+	require.Equal(w.t, reason, block.Reason, block.Message)
+	require.Contains(w.t, block.Message, text)
+	require.NotEmpty(w.t, w.inbox("r"), "what was not taken stays")
+}
+
+func TestBlockedUntilItsWorkflowIsRegistered(t *testing.T) {
+	simulate(t, func(w *world) []engine.Definition { return []engine.Definition{w.double()} }, func(w *world) {
+		w.start("r", "main", "1")
+		w.isBlocked(engine.ReasonUnregistered, "main")
+		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (history.Payload, error) {
+			return e.Query(ctx, "r", "sum", nil)
+		})
+		w.code(engine.Blocked, err)
+		w.upgrade("2", oneActivity)
+		w.unblock("r")
+		w.ends("2")
+	})
+}
+
+func TestBlockedUntilTheCodeAgrees(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.signal("r", "m1", "go", `"a"`)
+		w.settle()
+		w.upgrade("2", oneTimer)
+		w.signal("r", "m2", "go", `"b"`)
+		w.isBlocked(engine.ReasonNondeterminism, "ran-double")
+		w.upgrade("3", twoStarted)
+		w.unblock("r")
+		w.ends("2")
+	})
+}
+
+func TestBlockedByAStuckUnit(t *testing.T) {
+	stuck := make(chan chan struct{}, 1)
+	define := func(hangs bool) func(w *world) []engine.Definition {
+		return only("main", func(_ *world, _ workflow.Context, n int) (int, error) {
+			if hangs {
+				gate := make(chan struct{})
+				stuck <- gate
+				<-gate
+			}
+			return n, nil
+		})
+	}
+	simulate(t, define(true), func(w *world) {
+		w.start("r", "main", "1")
+		w.isBlocked(engine.ReasonStuck, "life_test.go")
+		close(<-stuck)
+		w.upgrade("2", define(false))
+		w.unblock("r")
+		w.ends("1")
+	})
+}
+
+func TestBlockedByAViolation(t *testing.T) {
+	define := func(violates bool) func(w *world) []engine.Definition {
+		return only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+			if !violates {
+				return n, nil
+			}
+			_, err := workflow.Go(ctx, func(workflow.Context) (int, error) { return 0, workflow.Sleep(ctx, time.Second) }).Await(ctx)
+			return n, err
+		})
+	}
+	simulate(t, define(true), func(w *world) {
+		w.start("r", "main", "1")
+		w.isBlocked(engine.ReasonViolation, "Timer")
+		w.upgrade("2", define(false))
+		w.unblock("r")
+		w.ends("1")
+	})
+}
+
+func TestBlockedByGoexit(t *testing.T) {
+	simulate(t, only("main", func(_ *world, _ workflow.Context, _ int) (int, error) {
+		runtime.Goexit()
+		return 0, nil
+	}), func(w *world) {
+		w.start("r", "main", "1")
+		w.isBlocked(engine.ReasonActivation, "Goexit")
+	})
+}
+
+func TestBlockedByAnUnreadableRecord(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		// A record out of its place: the log goes from 1 to 3.
+		require.NoError(w.t, w.store.Put(w.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 3, Time: time.Now()}}))
+		w.upgrade("2", twoStarted)
+		w.signal("r", "m1", "go", `"a"`)
+		w.isBlocked(engine.ReasonUnreadable, "record 3")
+	})
+}
+
+func TestClosePolicies(t *testing.T) {
+	for policy, want := range map[workflow.OnClose]history.Status{
+		workflow.CancelChild: history.Cancelled, workflow.TerminateChild: history.Terminated, workflow.LeaveChild: history.Running,
+	} {
+		define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+			workflow.StartChild(ctx, patient.With(workflow.ChildOptions{ID: "kid", OnClose: policy}), n)
+			return n, workflow.Sleep(ctx, time.Second)
+		}))
+		inBoth(t, define, func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			require.Equal(w.t, want, w.summary("kid").Status)
+			if want == history.Running {
+				w.signal("kid", "m", "go", `"x"`)
+			}
+			w.ends("1")
+		})
+	}
+}
+
+// TestChildThatBeginsLate: who closes a run looks for its children before the one that put an earlier record has started them.
+func TestChildThatBeginsLate(t *testing.T) {
+	define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		workflow.StartChild(ctx, patient.With(workflow.ChildOptions{ID: "kid"}), n)
+		_, err := workflow.AwaitSignal(ctx, goSignal)
+		return n, err
+	}))
+	simulate(t, define, func(w *world) {
+		hold := w.plan(fault{kind: pause, op: "create", subject: "kid"})
+		first := w.deliver(w.activator(), w.begun("1"))
+		require.NoError(w.t, w.deliver(w.activator(), w.filed("m", `"x"`)).wait())
+		require.True(w.t, w.summary("r").Status.Closed())
+		hold.release()
+		require.NoError(w.t, first.wait())
+		w.ends("1")
+		require.Equal(w.t, history.Cancelled, w.summary("kid").Status)
+	})
+}
+
+// TestCancelledThenTerminated: a child that did not heed its cancellation is terminated all the same.
+func TestCancelledThenTerminated(t *testing.T) {
+	deaf := workflow.New("deaf", func(ctx workflow.Context, _ int) (string, error) {
+		return workflow.AwaitSignal(workflow.Shield(ctx), goSignal)
+	})
+	run := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		inner, cancel := workflow.WithCancel(ctx)
+		workflow.StartChild(inner, deaf.With(workflow.ChildOptions{ID: "kid", OnClose: workflow.TerminateChild}), n)
+		if err := workflow.Sleep(ctx, time.Second); err != nil {
+			return 0, err
+		}
+		cancel()
+		return n, workflow.Sleep(ctx, time.Second)
+	})
+	inBoth(t, func(w *world) []engine.Definition { return append(run(w), deaf) }, func(w *world) {
+		w.start("r", "main", "1")
+		w.ends("1")
+		require.Equal(w.t, history.Terminated, w.summary("kid").Status)
+	})
+}
+
+// TestRequestsToChildrenOutliveAProcess: what a parent asks of its child is asked, though its process dies on the way, and
+// the answer that it followed from was only in memory.
+func TestRequestsToChildrenOutliveAProcess(t *testing.T) {
+	for name, cancels := range map[string]bool{"cancelled": true, "left": false} {
+		t.Run(name, func(t *testing.T) {
+			define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (string, error) {
+				inner, cancel := workflow.WithCancel(ctx)
+				child := workflow.StartChild(inner, patient.With(workflow.ChildOptions{ID: "kid"}), n)
+				if _, err := workflow.Execute(ctx, callDouble, n); err != nil || !cancels {
+					return "", err
+				}
+				cancel()
+				_, err := child.Await(ctx)
+				return fmt.Sprint(errors.Is(err, workflow.ErrCancelled)), nil
+			}))
+			simulateAs(t, true, define, func(w *world) {
+				w.plan(fault{kind: crashAfter, op: "put", subject: "r", nth: 2})
+				w.start("r", "main", "1")
+				w.settle()
+				w.finished()
+				require.Equal(w.t, history.Cancelled, w.summary("kid").Status)
+			})
+		})
+	}
+}
+
+func TestChildIDInUse(t *testing.T) {
+	define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (string, error) {
+		_, err := workflow.ExecuteChild(ctx, patient.With(workflow.ChildOptions{ID: "taken"}), n)
+		return workflow.FailureType(err), nil
+	}))
+	inBoth(t, define, func(w *world) {
+		w.start("taken", "patient", "1")
+		w.start("r", "main", "1")
+		w.settle()
+		w.signal("taken", "m", "go", `"x"`)
+		w.ends(`"run-id-in-use"`)
+	})
+}
+
+func TestWhatTheSummaryShows(t *testing.T) {
+	customer := workflow.NewAttribute[string]("customer")
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		workflow.SetAttributes(ctx, customer.Is("a"))
+		workflow.PublishState(ctx, map[string]int{"n": n})
+		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+			return 0, err
+		}
+		workflow.SetAttributes(ctx, customer.None())
+		workflow.PublishState(ctx, "done")
+		return n, workflow.Sleep(ctx, time.Second)
+	})
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		page, _, err := w.store.List(w.t.Context(), engine.ListQuery{Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
+		require.NoError(w.t, err)
+		require.Len(w.t, page, 1)
+		require.JSONEq(w.t, `{"n":1}`, string(page[0].State))
+		w.signal("r", "m", "go", `"x"`)
+		w.ends("1")
+		require.Empty(w.t, w.summary("r").Attributes)
+		require.Equal(w.t, `"done"`, string(w.summary("r").State))
+	})
+}
+
+func TestHowWorkflowsFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		run  func(w *world, ctx workflow.Context, n int) (any, error)
+		kind history.FailureKind
+		text string
+	}{
+		"an error":                 {func(*world, workflow.Context, int) (any, error) { return nil, errors.New("no") }, history.Application, "no"},
+		"a panic":                  {func(*world, workflow.Context, int) (any, error) { panic("oh") }, history.Panic, "oh"},
+		"a result that is no JSON": {func(*world, workflow.Context, int) (any, error) { return func() {}, nil }, history.Encoding, "JSON"},
+		"an activity": {func(_ *world, ctx workflow.Context, n int) (any, error) {
+			_, err := workflow.Execute(ctx, work.With(activity.Options{Retry: activity.Retry{MaxAttempts: 1}}), n)
+			return nil, err
+		}, history.ActivityKind, "work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, only("main", c.run), func(w *world) {
+				w.start("r", "main", "1")
+				w.settle()
+				w.finished()
+				failure := w.summary("r").Failure
+				require.NotNil(w.t, failure)
+				require.Equal(w.t, c.kind, failure.FailureKind)
+				require.ErrorContains(w.t, failure, c.text)
+				if c.kind == history.Panic {
+					require.Contains(w.t, failure.Stack, "life_test.go")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,358 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// ask makes one call of the engine as the API does, with what it answers.
+func ask[T any](w *world, do func(ctx context.Context, e *engine.Engine) (T, error)) (answer T, err error) {
+	err = w.api(func(ctx context.Context, e *engine.Engine) (err error) {
+		answer, err = do(ctx, e)
+		return err
+	})
+	return answer, err
+}
+
+func (w *world) code(want engine.Code, err error) {
+	w.t.Helper()
+	require.Error(w.t, err)
+	require.Equal(w.t, want, engine.CodeOf(err), "%v", err)
+}
+
+func (w *world) tryStart(request engine.StartRequest) (created bool, err error) {
+	return ask(w, func(ctx context.Context, e *engine.Engine) (bool, error) {
+		_, created, err := e.Start(ctx, request)
+		return created, err
+	})
+}
+
+func TestStartIsIdempotent(t *testing.T) {
+	inBoth(t, oneActivity, func(w *world) {
+		request := engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("1")}
+		created, err := w.tryStart(request)
+		require.NoError(w.t, err)
+		require.True(w.t, created)
+		for range 2 { // open, then closed
+			created, err = w.tryStart(request)
+			require.NoError(w.t, err)
+			require.False(w.t, created)
+			request.Input = history.Payload("2")
+			_, err = w.tryStart(request)
+			w.code(engine.Conflict, err)
+			request.Input = history.Payload(" 1 ")
+			w.settle()
+		}
+		w.finished()
+		require.Equal(w.t, 1, w.ran["r/1/activity-0"])
+	})
+}
+
+func TestReuseOfAnID(t *testing.T) {
+	inBoth(t, oneActivity, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		again := engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("5"), Reuse: true}
+		w.plan(fault{kind: loseAnswer, op: "put", subject: "r"}) // the caller asks again
+		_, err := w.tryStart(again)
+		require.NoError(w.t, err)
+		w.ends("10")
+		require.Equal(w.t, 2, w.summary("r").Generation)
+		require.Equal(w.t, "5", string(w.summary("r").Input))
+	})
+}
+
+func TestRequestsThatCannotBeRight(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		long := make([]byte, 201)
+		for i := range long {
+			long[i] = 'a'
+		}
+		for _, bad := range []struct {
+			request engine.StartRequest
+			code    engine.Code
+		}{
+			{engine.StartRequest{Run: string(long), Workflow: "main"}, engine.TooLarge},
+			{engine.StartRequest{Run: "a#b", Workflow: "main"}, engine.Invalid},
+			{engine.StartRequest{Run: "r"}, engine.Invalid},
+			{engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("{")}, engine.Invalid},
+			{engine.StartRequest{Run: "r", Workflow: "main", Input: append(make(history.Payload, history.MaxPayload), '1')}, engine.TooLarge},
+		} {
+			_, err := w.tryStart(bad.request)
+			w.code(bad.code, err)
+		}
+		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (*engine.Summary, error) { return e.Get(ctx, "nobody") })
+		w.code(engine.NotFound, err)
+		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+			return e.Signal(ctx, engine.MailRequest{Run: "nobody"}, "go", nil)
+		})
+		w.code(engine.NotFound, err)
+		require.Empty(w.t, w.letters)
+	})
+}
+
+func TestMailToAClosedRun(t *testing.T) {
+	inBoth(t, oneActivity, func(w *world) {
+		w.start("r", "main", "1")
+		w.ends("2")
+		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+			return e.Signal(ctx, engine.MailRequest{Run: "r"}, "go", nil)
+		})
+		w.code(engine.Closed, err)
+		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+			return e.Terminate(ctx, engine.MailRequest{Run: "r"}, "")
+		})
+		w.code(engine.Closed, err)
+		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.UpdateAnswer, error) {
+			return e.Update(ctx, engine.MailRequest{Run: "r"}, "add", history.Payload("1"))
+		})
+		w.code(engine.Closed, err)
+	})
+}
+
+// update sends an update and lets time pass until it is answered, or for a minute.
+func (w *world) update(id, name, input string) (answer engine.UpdateAnswer, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		answer, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.UpdateAnswer, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			return e.Update(ctx, engine.MailRequest{Run: "r", ID: id}, name, history.Payload(input))
+		})
+	}()
+	synctest.Wait()
+	w.pass(2 * time.Minute)
+	<-done
+	return answer, err
+}
+
+func TestUpdates(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, _ int) (int, error) {
+		sum := 0
+		workflow.HandleUpdate(ctx, addUpdate, func(ctx workflow.Context, n int) (int, error) {
+			if n == 13 {
+				return 0, errors.New("unlucky")
+			}
+			if n == 99 {
+				return 0, workflow.Sleep(ctx, time.Hour)
+			}
+			double, err := workflow.Execute(ctx, callDouble, n)
+			sum += n
+			return double, err
+		}, func(n int) error {
+			if n < 0 {
+				return errors.New("negative")
+			}
+			return nil
+		})
+		return sum, workflow.AwaitCondition(ctx, func() bool { return sum >= 5 })
+	})
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		answer, err := w.update("u1", "add", "-1")
+		require.NoError(w.t, err)
+		require.Equal(w.t, history.UpdateRejected, answer.Phase)
+		require.Equal(w.t, "negative", answer.Failure.Message)
+		answer, err = w.update("u2", "subtract", "1")
+		require.NoError(w.t, err)
+		require.Equal(w.t, history.UpdateRejected, answer.Phase, "nothing handles it")
+		answer, err = w.update("u3", "add", "13")
+		require.NoError(w.t, err)
+		require.Equal(w.t, history.UpdateCompleted, answer.Phase)
+		require.Equal(w.t, "unlucky", answer.Failure.Message)
+		for range 2 { // repeated by its id, it is answered again, and not carried out again
+			answer, err = w.update("u4", "add", "2")
+			require.NoError(w.t, err)
+			require.Equal(w.t, history.UpdateCompleted, answer.Phase)
+			require.Equal(w.t, "4", string(answer.Result))
+		}
+		answer, err = w.update("u5", "add", "99")
+		require.NoError(w.t, err)
+		require.Equal(w.t, history.UpdateAccepted, answer.Phase, "so far")
+		answer, err = w.update("u6", "add", "3")
+		require.NoError(w.t, err)
+		require.Equal(w.t, "6", string(answer.Result))
+		w.ends("5")
+		answer, err = w.update("u4", "add", "2") // answered before the end
+		require.NoError(w.t, err)
+		require.Equal(w.t, "4", string(answer.Result))
+		_, err = w.update("u5", "add", "99")
+		w.code(engine.Closed, err)
+	})
+}
+
+// TestUpdateAnsweredBeforeContinuing: an answer in a generation that has ended meanwhile is found.
+func TestUpdateAnsweredBeforeContinuing(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		if n > 2 {
+			_, err := workflow.AwaitSignal(ctx, goSignal)
+			return n, err
+		}
+		added := 0
+		workflow.HandleUpdate(ctx, addUpdate, func(_ workflow.Context, k int) (int, error) {
+			added = k
+			return n + k, nil
+		})
+		if err := workflow.AwaitCondition(ctx, func() bool { return added > 0 }); err != nil {
+			return 0, err
+		}
+		return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n+added)
+	})
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "0")
+		w.settle()
+		for range 2 {
+			answer, err := w.update("u1", "add", "1")
+			require.NoError(w.t, err)
+			require.Equal(w.t, history.UpdateCompleted, answer.Phase)
+			require.Equal(w.t, "1", string(answer.Result))
+		}
+		for range 2 {
+			answer, err := w.update("u2", "add", "2")
+			require.NoError(w.t, err)
+			require.Equal(w.t, "3", string(answer.Result))
+		}
+		answer, err := w.update("u1", "add", "1")
+		require.NoError(w.t, err)
+		require.Equal(w.t, "1", string(answer.Result))
+		w.signal("r", "m", "go", `""`)
+		w.ends("3")
+	})
+}
+
+func TestQueries(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		sum := n
+		workflow.HandleQuery(ctx, sumQuery, func(struct{}) (int, error) {
+			if sum > 100 {
+				return 0, errors.New("too much")
+			}
+			return sum, nil
+		})
+		for range 2 {
+			if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+				return 0, err
+			}
+			sum *= 10
+		}
+		return sum, nil
+	})
+	query := func(w *world, name string) (history.Payload, error) {
+		return ask(w, func(ctx context.Context, e *engine.Engine) (history.Payload, error) {
+			return e.Query(ctx, "r", name, nil)
+		})
+	}
+	inBoth(t, define, func(w *world) {
+		_, err := query(w, "sum")
+		w.code(engine.NotFound, err)
+		w.start("r", "main", "2")
+		_, err = query(w, "sum")
+		w.code(engine.NotFound, err)
+		require.ErrorContains(w.t, err, "not begun")
+		w.settle()
+		answer, err := query(w, "sum")
+		require.NoError(w.t, err)
+		require.Equal(w.t, "2", string(answer))
+		_, err = query(w, "product")
+		w.code(engine.NotFound, err)
+		require.ErrorContains(w.t, err, "answers sum")
+		w.signal("r", "m1", "go", `"x"`)
+		w.settle()
+		answer, err = query(w, "sum")
+		require.NoError(w.t, err)
+		require.Equal(w.t, "20", string(answer))
+		w.signal("r", "m2", "go", `"x"`)
+		w.ends("200")
+		_, err = query(w, "sum")
+		w.code(engine.Rejected, err)
+		require.ErrorContains(w.t, err, "too much")
+	})
+}
+
+// TestManyRunsInLittleRoom: runs are evicted all the time, and none of them notices.
+func TestManyRunsInLittleRoom(t *testing.T) {
+	inBoth(t, only("main", collect), func(w *world) {
+		w.adjust = func(_ string, c *engine.Config) { c.LiveRuns = 1 }
+		const runs = 8
+		for i := range runs {
+			w.start(fmt.Sprint("r", i), "main", `""`)
+		}
+		for _, input := range []string{`"a"`, `"b"`, `"c"`} {
+			for i := range runs {
+				w.signal(fmt.Sprint("r", i), "m"+input, "go", input)
+			}
+			w.pass(time.Second)
+		}
+		w.settle()
+		w.once()
+		w.finished()
+		for i := range runs {
+			require.Equal(w.t, `"abc2"`, string(w.summary(fmt.Sprint("r", i)).Result))
+		}
+	})
+}
+
+// TestSignalsWhileStepsRun: a run takes what comes while its steps are under way, and no step is begun twice.
+func TestSignalsWhileStepsRun(t *testing.T) {
+	define := only("main", func(w *world, ctx workflow.Context, _ int) (int, error) {
+		steps := []workflow.Future[int]{w.startStep(ctx, "a", 20*time.Second, 1), w.startStep(ctx, "b", 25*time.Second, 2)}
+		for range 3 {
+			if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+				return 0, err
+			}
+			steps = append(steps, w.startStep(ctx, "c", 7*time.Second, 3))
+		}
+		all, err := workflow.All(ctx, steps...)
+		sum := 0
+		for _, n := range all {
+			sum += n
+		}
+		return sum, err
+	})
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "1")
+		for i := range 3 {
+			w.pass(4 * time.Second)
+			w.signal("r", fmt.Sprint("m", i), "go", `"x"`)
+		}
+		w.settle()
+		w.once()
+		w.ends("12")
+	})
+}
+
+// TestStepsOfAGenerationThatEnded: what a step of the generation before still gives is not taken for this one's.
+func TestStepsOfAGenerationThatEnded(t *testing.T) {
+	define := only("main", func(w *world, ctx workflow.Context, n int) (string, error) {
+		one := workflow.StartStep(ctx, "quick", noRetries, func(ctx context.Context) (string, error) {
+			return fmt.Sprint("quick ", n), elapse(ctx, 2*time.Second)
+		})
+		two := workflow.StartStep(ctx, "deaf", noRetries, func(ctx context.Context) (string, error) {
+			return fmt.Sprint("deaf ", n), elapse(context.WithoutCancel(ctx), 4*time.Second)
+		})
+		if n == 1 {
+			if err := workflow.Sleep(ctx, time.Second); err != nil {
+				return "", err
+			}
+			return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (string, error) { return "", nil }, 2)
+		}
+		all, err := workflow.All(ctx, one, two)
+		return fmt.Sprint(all), err
+	})
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "1")
+		w.ends(`"[quick 2 deaf 2]"`)
+	})
+}

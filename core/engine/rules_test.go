@@ -1,0 +1,602 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// One test for each rule of the protocol, by its name there: the shortest way to the loss that the rule prevents. That each
+// fails without its rule is shown in mutations_test.go. Strong and InboxFirst are rules of the stores: enginetest has them.
+
+var (
+	oneActivity = only("main", func(_ *world, ctx workflow.Context, n int) (int, error) { return workflow.Execute(ctx, callDouble, n) })
+	oneStep     = only("main", func(w *world, ctx workflow.Context, _ int) (int, error) { return w.step(ctx, "a", 20*time.Second, 1) })
+	oneTimer    = only("main", func(_ *world, ctx workflow.Context, minutes int) (int, error) {
+		return minutes, workflow.Sleep(ctx, time.Duration(minutes)*time.Minute)
+	})
+	oneChild = only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		return workflow.ExecuteChild(ctx, leafChild, n)
+	})
+	oneSignal = only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		return workflow.AwaitSignal(ctx, goSignal)
+	})
+	twoStarted = only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		var started []workflow.Future[int]
+		for range 2 {
+			if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+				return 0, err
+			}
+			started = append(started, workflow.Start(ctx, callDouble, n))
+		}
+		both, err := workflow.All(ctx, started...)
+		return len(both), err
+	})
+)
+
+// activator is a process for resumes that nobody else uses.
+func (w *world) activator() *process { return w.newProcess("activate") }
+
+func look(run string) *letter { return &letter{resume: &engine.Resume{Run: run}} }
+
+// begun starts a run and leaves the letter that carries its start.
+func (w *world) begun(input string) *letter {
+	w.t.Helper()
+	w.start("r", "main", input)
+	return w.takeOne("resume r with start#1")
+}
+
+// filed sends a signal and leaves the letter that carries it.
+func (w *world) filed(id, input string) *letter {
+	w.t.Helper()
+	w.signal("r", id, "go", input)
+	return w.takeOne("resume r with mail#" + id)
+}
+
+func (w *world) put(letters ...*letter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.letters = append(w.letters, letters...)
+}
+
+func (w *world) ends(result string) {
+	w.t.Helper()
+	w.settle()
+	w.finished()
+	require.Equal(w.t, result, string(w.summary("r").Result))
+}
+
+func (w *world) unblock(run string) {
+	w.t.Helper()
+	require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { return e.Unblock(ctx, run) }))
+}
+
+func TestRuleMessageFirst(t *testing.T) {
+	t.Run("start", func(t *testing.T) {
+		simulate(t, oneActivity, func(w *world) {
+			w.plan(fault{kind: crashAfter, role: "api"})
+			p := w.process("api")
+			_, _, err := p.engine.Start(p.in(), engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("1")})
+			require.Error(w.t, err)
+			w.ends("2")
+		})
+	})
+	for n := 1; n <= 3; n++ {
+		t.Run(fmt.Sprint("signal dies after call ", n), func(t *testing.T) {
+			simulate(t, oneSignal, func(w *world) {
+				w.start("r", "main", "1")
+				w.settle()
+				w.newProcess("api")
+				w.plan(fault{kind: crashAfter, role: "api", nth: n})
+				p := w.process("api")
+				_, err := p.engine.Signal(p.in(), engine.MailRequest{Run: "r", ID: "m"}, "go", history.Payload(`"x"`))
+				require.Error(w.t, err)
+				w.settle()
+				require.Empty(w.t, w.inbox("r"))
+			})
+		})
+	}
+}
+
+func TestRuleMessageFirstReuse(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		hold := w.plan(fault{kind: pause, op: "summary", role: "api"})
+		w.plan(fault{kind: crashAfter, op: "put", role: "api"})
+		failed := make(chan error)
+		go func() {
+			p := w.process("api")
+			_, _, err := p.engine.Start(p.in(), engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("5"), Reuse: true})
+			failed <- err
+		}()
+		w.settle() // the start that it tried first has found nothing to do
+		hold.release()
+		require.Error(w.t, <-failed)
+		w.ends("10")
+		require.Equal(w.t, 2, w.summary("r").Generation)
+	})
+}
+
+func TestRuleResumeAgain(t *testing.T) {
+	t.Run("result", func(t *testing.T) {
+		simulate(t, oneActivity, func(w *world) {
+			w.plan(fault{kind: crashAfter, op: "file", role: "task"})
+			w.start("r", "main", "1")
+			w.ends("2")
+		})
+	})
+	t.Run("start", func(t *testing.T) {
+		simulateAs(t, true, oneActivity, func(w *world) {
+			w.plan(fault{kind: loseAnswer, op: "create"})
+			w.start("r", "main", "1")
+			w.ends("2")
+		})
+	})
+	t.Run("child", func(t *testing.T) {
+		simulate(t, oneChild, func(w *world) {
+			w.plan(fault{kind: crashAfter, op: "create", subject: "r.1.0"})
+			w.start("r", "main", "1")
+			w.ends("3")
+		})
+	})
+}
+
+func TestRuleFileFirst(t *testing.T) {
+	simulate(t, oneTimer, func(w *world) {
+		w.start("r", "main", "3")
+		w.ends("3")
+	})
+}
+
+func TestRuleFinish(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		w.plan(fault{kind: crashAfter, op: "put"})
+		w.start("r", "main", "1")
+		w.ends("2")
+	})
+}
+
+func TestRulePatience(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		l := w.begun("1")
+		hold := w.plan(fault{kind: pause, op: "send-tasks"})
+		first := w.deliver(w.activator(), l)
+		require.True(w.t, hold.hit)
+		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait())
+		require.Equal(w.t, []string{"start#1"}, w.inbox("r"), "it belongs to the author that is at it")
+		hold.release()
+		require.NoError(w.t, first.wait())
+		w.settle()
+		w.once()
+		w.ends("2")
+	})
+}
+
+func TestRuleResumeLater(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		l := w.begun("1")
+		w.plan(fault{kind: crashBefore, op: "send-tasks"})
+		require.Error(w.t, w.deliver(w.activator(), l).wait())
+		require.NoError(w.t, w.deliver(w.activator(), l).wait(), "the same message, received twice, is acknowledged")
+		w.ends("2")
+	})
+}
+
+func TestRuleFinishFirst(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		w.plan(fault{kind: crashBefore, op: "send-tasks"})
+		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"1"`)).wait())
+		w.pass(2 * time.Minute)
+		second := w.filed("m2", `"2"`)
+		w.plan(fault{kind: crashAfter, op: "put"})
+		require.Error(w.t, w.deliver(w.activator(), second).wait())
+		w.put(second)
+		w.ends("2")
+	})
+}
+
+func TestRuleNameAgain(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		w.plan(fault{kind: crashBefore, op: "send-tasks"})
+		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"1"`)).wait())
+		w.pass(2 * time.Minute)
+		require.NoError(w.t, w.deliver(w.activator(), w.filed("m2", `"2"`)).wait())
+		last := w.log("r", 1)[2]
+		require.Len(w.t, last.Again, 1)
+		require.Equal(w.t, "mail#m1", last.Again[0].Key)
+		w.ends("2")
+	})
+}
+
+func TestRuleTakeover(t *testing.T) {
+	simulate(t, oneStep, func(w *world) {
+		w.plan(fault{kind: crashAfter, op: "put"})
+		require.Error(w.t, w.deliver(w.activator(), w.begun("1")).wait())
+		w.pass(2 * time.Minute)
+		one, two := w.plan(fault{kind: pause, op: "put"}), w.plan(fault{kind: pause, op: "put", nth: 1})
+		a := w.deliver(w.activator(), look("r"))
+		b := w.deliver(w.activator(), look("r"))
+		one.release()
+		two.release()
+		require.NoError(w.t, a.wait())
+		require.NoError(w.t, b.wait())
+		w.ends("1")
+	})
+}
+
+func TestRuleDeadline(t *testing.T) {
+	simulate(t, oneStep, func(w *world) {
+		a := w.deliver(w.activator(), w.begun("1"))
+		require.NoError(w.t, elapse(w.t.Context(), 10*time.Second))
+		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait())
+		require.NoError(w.t, a.wait())
+		w.settle()
+		w.once()
+		w.ends("1")
+	})
+}
+
+func TestRuleOneFiling(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		hold := w.plan(fault{kind: pause, op: "file", role: "api"})
+		accepted := make(chan error)
+		go func() {
+			p := w.process("api")
+			_, err := p.engine.Signal(p.in(), engine.MailRequest{Run: "r", ID: "m1"}, "go", history.Payload(`"1"`))
+			accepted <- err
+		}()
+		synctest.Wait()
+		p := w.activator()
+		require.NoError(w.t, w.deliver(p, w.takeOne("resume r with mail#m1")).wait())
+		hold.release()
+		require.NoError(w.t, <-accepted)
+		require.Equal(w.t, []string{"mail#m1"}, w.inbox("r"), "filed again, after it was taken and deleted")
+		task := w.takeOne("task r/1/0 attempt 1")
+		w.pass(2 * time.Minute)
+		for _, by := range []*process{p, w.activator()} { // with its run in memory, and without
+			require.NoError(w.t, w.deliver(by, look("r")).wait())
+		}
+		require.Empty(w.t, w.inbox("r"))
+		w.once()
+		w.put(task)
+		w.signal("r", "m2", "go", `"2"`)
+		w.ends("2")
+	})
+}
+
+// parting starts a child that only a request to cancel ends, and goes on as new when its activity has answered.
+func parting(_ *world, ctx workflow.Context, n int) (int, error) {
+	if workflow.InfoOf(ctx).Generation > 1 {
+		return n, nil
+	}
+	workflow.StartChild(ctx, patient, 0)
+	if _, err := workflow.Execute(ctx, callDouble, n); err != nil {
+		return 0, err
+	}
+	return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n)
+}
+
+var patient = workflow.New("patient", func(ctx workflow.Context, _ int) (string, error) { return workflow.AwaitSignal(ctx, goSignal) })
+
+func withPatient(define func(w *world) []engine.Definition) func(w *world) []engine.Definition {
+	return func(w *world) []engine.Definition { return append(define(w), patient) }
+}
+
+func TestRuleLookback(t *testing.T) {
+	simulate(t, withPatient(only("main", parting)), func(w *world) {
+		w.plan(fault{kind: crashAfter, op: "put", subject: "r", nth: 2})
+		w.start("r", "main", "1")
+		w.ends("1")
+		require.Equal(w.t, history.Cancelled, w.summary("r.1.0").Status)
+	})
+}
+
+func TestRuleCarryIds(t *testing.T) {
+	simulate(t, only("main", collect), func(w *world) {
+		w.start("r", "main", `""`)
+		w.signal("r", "m1", "go", `"a"`)
+		w.settle()
+		w.signal("r", "m1", "go", `"a"`)
+		w.settle()
+		w.signal("r", "m2", "go", `"b"`)
+		w.settle()
+		w.signal("r", "m1", "go", `"a"`)
+		w.settle()
+		w.signal("r", "m3", "go", `"c"`)
+		w.ends(`"abc2"`)
+	})
+}
+
+func TestRuleCarrySignals(t *testing.T) {
+	simulate(t, only("main", collect), func(w *world) {
+		w.start("r", "main", `""`)
+		for i, input := range []string{`"a"`, `"b"`, `"c"`} {
+			w.signal("r", fmt.Sprint("m", i), "go", input)
+		}
+		w.ends(`"abc2"`)
+	})
+}
+
+func TestRuleDeleteLast(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		w.plan(fault{kind: crashBefore, op: "send-tasks"})
+		w.start("r", "main", "1")
+		w.ends("2")
+	})
+}
+
+func TestRuleAcknowledgeLast(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		w.plan(fault{kind: failBefore, op: "send-tasks"})
+		w.start("r", "main", "1")
+		w.ends("2")
+	})
+}
+
+func TestRuleHandOver(t *testing.T) {
+	define := only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+		started := workflow.Start(ctx, callDouble, n)
+		if _, err := w.step(ctx, "a", time.Second, 1); err != nil {
+			return 0, err
+		}
+		return started.Await(ctx)
+	})
+	simulate(t, define, func(w *world) {
+		w.lifetime = func(number int) time.Duration {
+			if number == 1 {
+				return 5 * time.Second
+			}
+			return time.Minute
+		}
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait())
+		task := w.takeOne("task r/1/0 attempt 1")
+		w.pass(2 * time.Minute)
+		require.Empty(w.t, w.inbox("r"))
+		w.once()
+		w.put(task)
+		w.ends("2")
+	})
+}
+
+func TestRuleDeadFiles(t *testing.T) {
+	simulate(t, oneTimer, func(w *world) {
+		w.start("r", "main", "3")
+		w.pass(time.Second)
+		p := w.process("deadletter")
+		require.NoError(w.t, p.engine.DeadResume(p.in(), w.takeOne("resume r with fired#1#0").carried()))
+		require.NotNil(w.t, w.summary("r").Blocked)
+		require.Equal(w.t, engine.ReasonUndeliverable, w.summary("r").Blocked.Reason)
+		w.unblock("r")
+		w.ends("3")
+	})
+}
+
+func TestRuleBlockClosed(t *testing.T) {
+	simulate(t, oneChild, func(w *world) {
+		w.plan(fault{kind: crashAfter, op: "put", subject: "r.1.0", nth: 3})
+		w.start("r", "main", "1")
+		w.pass(2 * time.Second)
+		require.True(w.t, w.summary("r.1.0").Status.Closed())
+		require.NotEmpty(w.t, w.take(""))
+		p := w.process("deadletter")
+		require.NoError(w.t, p.engine.DeadResume(p.in(), look("r.1.0").carried()))
+		require.NotNil(w.t, w.summary("r.1.0").Blocked)
+		w.unblock("r.1.0")
+		w.ends("3")
+	})
+}
+
+// blocked gives a world with a run that a dead message has blocked, with the signal that it waits for in its inbox.
+func (w *world) blocked() {
+	w.t.Helper()
+	w.start("r", "main", "1")
+	w.settle()
+	p := w.process("deadletter")
+	require.NoError(w.t, p.engine.DeadResume(p.in(), w.filed("m", `"x"`).carried()))
+	require.NotNil(w.t, w.summary("r").Blocked)
+}
+
+func TestRuleUnblockByMessage(t *testing.T) {
+	for n := 1; n <= 2; n++ {
+		simulate(t, oneSignal, func(w *world) {
+			w.blocked()
+			w.plan(fault{kind: crashAfter, role: "api", nth: n})
+			p := w.process("api")
+			require.Error(w.t, p.engine.Unblock(p.in(), "r"))
+			w.settle()
+			if w.summary("r").Blocked != nil { // it died before it said anything
+				w.unblock("r")
+			}
+			w.ends(`"x"`)
+		})
+	}
+}
+
+func TestRuleClearFirst(t *testing.T) {
+	simulate(t, oneSignal, func(w *world) {
+		w.blocked()
+		w.settle()
+		require.NotNil(w.t, w.summary("r").Blocked, "everything stays where it is")
+		w.unblock("r")
+		w.ends(`"x"`)
+	})
+}
+
+func (w *world) rebuild() {
+	w.t.Helper()
+	p := w.process("api")
+	_, err := p.engine.Rebuild(p.in())
+	require.NoError(w.t, err)
+}
+
+func TestRuleRebuildSends(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		activity, timer, child := workflow.Start(ctx, callDouble, n), workflow.Timer(ctx, 3*time.Minute), workflow.StartChild(ctx, leafChild, n)
+		_, err := workflow.Race(ctx, timer)
+		if err != nil {
+			return 0, err
+		}
+		both, err := workflow.All(ctx, activity, child)
+		return len(both), err
+	})
+	simulate(t, define, func(w *world) {
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait())
+		require.Len(w.t, w.take(""), 3)
+		w.rebuild()
+		w.ends("2")
+	})
+}
+
+func TestRuleRebuildClosed(t *testing.T) {
+	simulate(t, oneChild, func(w *world) {
+		w.plan(fault{kind: crashAfter, op: "put", subject: "r.1.0", nth: 3})
+		w.start("r", "main", "1")
+		w.pass(2 * time.Second)
+		w.take("")
+		require.Equal(w.t, history.Completed, w.summary("r.1.0").Status)
+		require.NotEmpty(w.t, w.inbox("r.1.0"))
+		p := w.process("api")
+		_, err := p.engine.Rebuild(p.in())
+		require.NoError(w.t, err)
+		resumed := w.take("resume r.1.0")
+		require.NotEmpty(w.t, resumed)
+		w.put(resumed...)
+		w.ends("3")
+	})
+}
+
+func TestRuleRoute(t *testing.T) {
+	simulate(t, oneTimer, func(w *world) {
+		w.plan(fault{kind: crashBefore, op: "put-due"})
+		require.Error(w.t, w.deliver(w.activator(), w.begun("20")).wait())
+		w.pass(10 * time.Minute)
+		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait())
+		require.Equal(w.t, 1, w.sent["resume r with fired#1#0"], "what is due within 15 minutes goes to the queue")
+		w.ends("20")
+	})
+}
+
+func TestRuleCursor(t *testing.T) {
+	simulate(t, oneTimer, func(w *world) {
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("20")).wait())
+		require.NoError(w.t, elapse(w.t.Context(), 3*time.Hour)) // functions/timer does not run meanwhile
+		w.fireDue()
+		w.ends("20")
+		require.Equal(w.t, 1, w.sent["resume r with fired#1#0"])
+	})
+}
+
+func TestRuleSendFirst(t *testing.T) {
+	simulate(t, oneTimer, func(w *world) {
+		w.plan(fault{kind: crashAfter, role: "timer", nth: 2})
+		w.start("r", "main", "20")
+		w.ends("20")
+	})
+}
+
+// TestRuleOneRecord: the put is conditional. Of two handlers at once, one loses, looks again, and takes only what is still news.
+func TestRuleOneRecord(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		one, two := w.filed("m1", `"1"`), w.filed("m2", `"2"`)
+		first, second := w.plan(fault{kind: pause, op: "put"}), w.plan(fault{kind: pause, op: "put"})
+		a, b := w.deliver(w.activator(), one), w.deliver(w.activator(), two)
+		require.True(w.t, first.hit)
+		require.True(w.t, second.hit)
+		second.release()
+		require.NoError(w.t, b.wait())
+		first.release()
+		require.NoError(w.t, a.wait())
+		w.settle()
+		w.once()
+		require.Equal(w.t, []string{`"1"`, `"2"`}, w.signals("r"))
+		w.ends("2")
+	})
+}
+
+// TestRuleOwnRecord: who hears that the place of a record is taken knows the record as its own, and goes on from it.
+func TestRuleOwnRecord(t *testing.T) {
+	for _, s := range scenarios() {
+		for nth := 1; nth <= 6; nth++ {
+			simulate(t, s.define, func(w *world) {
+				w.plan(fault{kind: takenAfter, op: "put", nth: nth})
+				s.play(w)
+				w.once()
+				s.check(w)
+			})
+		}
+	}
+}
+
+// TestRuleTimeGoesOn: the time that a run sees never goes back, whatever the clocks of its handlers say.
+func TestRuleTimeGoesOn(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		fast, slow := w.activator(), w.activator()
+		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
+		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait())
+		require.NoError(w.t, w.deliver(slow, w.filed("m1", `"1"`)).wait())
+		fast.dead = true
+		w.signal("r", "m2", "go", `"2"`)
+		w.ends("2")
+	})
+	simulate(t, oneSignal, func(w *world) { // terminated by code or by hand
+		fast, slow := w.activator(), w.activator()
+		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
+		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait())
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			_, err := e.Terminate(ctx, engine.MailRequest{Run: "r", ID: "t"}, "")
+			return err
+		}))
+		require.NoError(w.t, w.deliver(slow, w.takeOne("resume r with mail#t")).wait())
+		w.settle()
+		w.finished()
+	})
+}
+
+// TestRuleStamps: one sender's mail counts in its order, though a later one was stamped by a clock that is behind.
+func TestRuleStamps(t *testing.T) {
+	simulate(t, only("main", twoSignals), func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		fast, slow := w.newProcess("api"), w.newProcess("api")
+		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
+		first, err := fast.engine.Signal(fast.in(), engine.MailRequest{Run: "r", ID: "m1"}, "go", history.Payload(`"a"`))
+		require.NoError(w.t, err)
+		second, err := slow.engine.Signal(slow.in(), engine.MailRequest{Run: "r", ID: "m2", After: first.Stamp}, "go", history.Payload(`"b"`))
+		require.NoError(w.t, err)
+		require.Greater(w.t, second.Stamp, first.Stamp)
+		letters := w.take("")
+		slices.Reverse(letters)
+		w.put(letters...)
+		w.ends(`"ab"`)
+	})
+}
+
+// TestRuleLongTimers: a timer of more than 15 minutes waits in a bucket, page after page, and fires once.
+func TestRuleLongTimers(t *testing.T) {
+	simulate(t, oneTimer, func(w *world) {
+		for i := range 5 {
+			w.start(fmt.Sprint("r", i), "main", fmt.Sprint(20*(i+1)))
+		}
+		w.settle()
+		w.once()
+		w.finished()
+	})
+}

@@ -1,0 +1,135 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// port is what one process sees of the world.
+type port struct {
+	w *world
+	p *process
+}
+
+func (p *port) call(ctx context.Context, op, subject, detail string, do func() error) error {
+	return p.w.call(ctx, p.p, op, subject, detail, do)
+}
+
+// got makes a call that gives something.
+func got[T any](ctx context.Context, p *port, op, subject, detail string, do func() (T, error)) (value T, err error) {
+	err = p.call(ctx, op, subject, detail, func() (err error) {
+		value, err = do()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value, nil
+}
+
+func (p *port) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
+	return got(ctx, p, "look", run, "", func() (*engine.View, error) { return p.w.store.Look(ctx, run, known) })
+}
+
+func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
+	return got(ctx, p, "records", run, "", func() ([]*history.Record, error) { return p.w.store.Records(ctx, run, generation, after) })
+}
+
+func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error) {
+	return got(ctx, p, "summary", run, "", func() (*engine.Summary, error) { return p.w.store.Summary(ctx, run) })
+}
+
+func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+	return p.call(ctx, "create", summary.Run, "", func() error { return p.w.store.Create(ctx, summary, start) })
+}
+
+func (p *port) File(ctx context.Context, run string, item engine.Item) (bool, error) {
+	return got(ctx, p, "file", run, item.Key, func() (bool, error) { return p.w.store.File(ctx, run, item) })
+}
+
+func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
+	number := 0
+	if commit.Record != nil {
+		number = commit.Record.Number
+	}
+	return p.call(ctx, "put", commit.Run, fmt.Sprintf("log#%d#%d", commit.Generation, number), func() error { return p.w.store.Put(ctx, commit) })
+}
+
+func (p *port) Delete(ctx context.Context, run string, keys []string) error {
+	return p.call(ctx, "delete", run, fmt.Sprint(keys), func() error { return p.w.store.Delete(ctx, run, keys) })
+}
+
+func (p *port) Block(ctx context.Context, run string, block *engine.Block) error {
+	return p.call(ctx, "block", run, fmt.Sprint(block != nil), func() error { return p.w.store.Block(ctx, run, block) })
+}
+
+func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+	err = p.call(ctx, "list", "", "", func() (err error) {
+		page, next, err = p.w.store.List(ctx, query)
+		return err
+	})
+	return page, next, err
+}
+
+func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
+	err = p.call(ctx, "unfinished", "", "", func() (err error) {
+		runs, next, err = p.w.store.Unfinished(ctx, cursor)
+		return err
+	})
+	return runs, next, err
+}
+
+func (p *port) PutDue(ctx context.Context, timer engine.DueTimer) error {
+	if left := timer.At.Sub(p.p.clock.Now()); left <= 15*time.Minute {
+		p.w.locked(func() { p.w.violation("a timer that is due in %s goes into a bucket", left) })
+	}
+	return p.call(ctx, "put-due", timer.Run, "", func() error { return p.w.store.PutDue(ctx, timer) })
+}
+
+func (p *port) DueBefore(ctx context.Context, before time.Time) ([]engine.DueTimer, error) {
+	return got(ctx, p, "due-before", "", "", func() ([]engine.DueTimer, error) { return p.w.store.DueBefore(ctx, before) })
+}
+
+func (p *port) DeleteDue(ctx context.Context, timers []engine.DueTimer) error {
+	return p.call(ctx, "delete-due", timers[0].Run, "", func() error { return p.w.store.DeleteDue(ctx, timers) })
+}
+
+func (p *port) SaveTask(ctx context.Context, state *engine.TaskState) error {
+	return p.call(ctx, "save-task", state.Run, "", func() error { return p.w.store.SaveTask(ctx, state) })
+}
+
+func (p *port) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+	return got(ctx, p, "load-task", key.Run, "", func() (*engine.TaskState, error) { return p.w.store.LoadTask(ctx, key) })
+}
+
+func (p *port) TasksOf(ctx context.Context, run string) ([]*engine.TaskState, error) {
+	return got(ctx, p, "tasks-of", run, "", func() ([]*engine.TaskState, error) { return p.w.store.TasksOf(ctx, run) })
+}
+
+func (p *port) DeleteTask(ctx context.Context, key engine.TaskKey) error {
+	return p.call(ctx, "delete-task", key.Run, "", func() error { return p.w.store.DeleteTask(ctx, key) })
+}
+
+func (p *port) SendResumes(ctx context.Context, messages ...engine.Resume) error {
+	return p.call(ctx, "send-resumes", messages[0].Run, "", func() error {
+		for _, m := range messages {
+			p.w.post(&letter{resume: &m, ready: time.Now().Add(m.Delay)})
+		}
+		return nil
+	})
+}
+
+func (p *port) SendTasks(ctx context.Context, messages ...engine.Task) error {
+	return p.call(ctx, "send-tasks", messages[0].Run, "", func() error {
+		for _, m := range messages {
+			p.w.locked(func() { p.w.longest = max(p.w.longest, m.Delay) })
+			p.w.post(&letter{task: &m, ready: time.Now().Add(m.Delay)})
+		}
+		return nil
+	})
+}
