@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// machine is what the figures depend on.
+type machine struct {
+	Date   string  `json:"date"`
+	CPU    string  `json:"cpu,omitempty"`
+	Cores  int     `json:"cores"`
+	Go     string  `json:"go"`
+	System string  `json:"system"`
+	Load   string  `json:"load,omitempty"` // averages over 1, 5 and 15 minutes, before
+	Disk   string  `json:"disk,omitempty"` // file system of the data
+	Flush  float64 `json:"flush"`          // microseconds to write 4 KB and flush them, p50
+}
+
+func look(folder string) (machine, error) {
+	m := machine{Date: time.Now().Format(time.DateOnly), CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Disk: fileSystem(folder)}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load = strings.Join(strings.Fields(string(text))[:3], " ")
+	}
+	var err error
+	m.Flush, err = flushTime(folder)
+	return m, err
+}
+
+func (m machine) String() string {
+	return fmt.Sprintf("%s  %s, %d cores, %s %s, load %s, %s, a flush takes %.0f µs", m.Date, m.CPU, m.Cores, m.Go, m.System, m.Load, m.Disk, m.Flush)
+}
+
+func (m machine) markdown() string {
+	return fmt.Sprintf("%s: %s, %d cores, %s on %s, %s, a flush of 4 KB %.0f µs; load averages before: %s.\n", m.Date, m.CPU, m.Cores, m.Go, m.System,
+		m.Disk, m.Flush, m.Load)
+}
+
+// field of a file with lines of the form name: value.
+func field(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// fileSystem of a folder, from the mounts; the longest mount point that is above it counts.
+func fileSystem(folder string) (kind string) {
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		return ""
+	}
+	longest := -1
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			continue
+		}
+		at := fields[1]
+		if below, err := filepath.Rel(at, folder); err == nil && !strings.HasPrefix(below, "..") && len(at) > longest {
+			longest, kind = len(at), fields[2]
+		}
+	}
+	if kind == "tmpfs" {
+		fmt.Fprintln(os.Stderr, "bench: the data is in memory (tmpfs), so flushes cost nothing: choose a folder on a disk with -data")
+	}
+	return kind
+}
+
+// flushTime writes and flushes 4 KB again and again.
+func flushTime(folder string) (microseconds float64, err error) {
+	file, err := os.CreateTemp(folder, "reprise-bench-flush-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	const times, size = 200, 4096
+	block, took := make([]byte, size), make([]int64, 0, times)
+	for range times {
+		begun := time.Now()
+		if _, err := file.WriteAt(block, 0); err != nil {
+			return 0, err
+		}
+		if err := file.Sync(); err != nil {
+			return 0, err
+		}
+		took = append(took, int64(time.Since(begun)))
+	}
+	return quantile(took, 0.5) / 1e3, nil
+}
