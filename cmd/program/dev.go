@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -67,6 +68,9 @@ func (p *program) serve(ctx context.Context, command *cobra.Command, given devFl
 	if err := p.checkListen(ctx, given); err != nil {
 		return misuse(command, err)
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(local.GCPercent)
+	}
 	s, err := p.open(ctx, given)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -123,8 +127,7 @@ func (p *program) open(ctx context.Context, given devFlags) (s *served, err erro
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
 	}
-	s.server = &http.Server{Handler: guarded(s.handler, given.insecure), ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(p.logger().Handler(), slog.LevelWarn)}
+	s.server = s.handler.Server(s.listener.Addr().String())
 	go func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err
@@ -183,7 +186,6 @@ func (p *program) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.
 func (p *program) close(s *served) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopping)
 	defer cancel()
-	s.handler.EndWaits()
 	if s.server.Shutdown(ctx) != nil {
 		_ = s.server.Close() // its requests have had their time
 	}

@@ -25,6 +25,13 @@ func (e *Engine) Activate(ctx context.Context, deadline time.Time, messages []Re
 		}
 		byRun[message.Run] = append(byRun[message.Run], i)
 	}
+	if len(runs) == 1 { // no goroutine for what is the rule where messages come one by one
+		answers[0] = e.visit(ctx, deadline, runs[0], messages)
+		for i := range answers {
+			answers[i] = answers[0]
+		}
+		return answers
+	}
 	var visits sync.WaitGroup
 	for _, run := range runs {
 		visits.Go(func() {
@@ -155,6 +162,9 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 		v.done, v.tidy = nil, nil
 		return false, nil
 	}
+	if view.Summary.Status.Closed() {
+		return false, v.lookClosed(ctx, view)
+	}
 	if v.quiet(view) {
 		v.done = nil
 		return false, nil
@@ -187,9 +197,6 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 func (v *visit) quiet(view *View) bool {
 	if len(view.Inbox) > 0 || len(v.done) > 0 {
 		return false
-	}
-	if view.Summary.Status.Closed() {
-		return true
 	}
 	if l := v.slot.live; l != nil {
 		return l.position.Generation == view.Summary.Generation && len(view.Records) == 0 && !view.More && len(l.ledger.steps) == 0

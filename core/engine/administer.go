@@ -63,7 +63,7 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, fold *machine.Fold) (commit *Commit, unfinished bool, err error) {
 	old := view.Summary
 	summary := *old
-	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
+	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary, Unblocks: true}
 	now := later(v.e.Clock.Now().UTC(), fold.Time)
 	closes := fold.Closes
 	taken := &history.Record{Number: fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
@@ -95,7 +95,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		}
 		commit.Next = &next
 		summary.Generation++
-		summary.Status, summary.Blocked, summary.Result, summary.Failure = history.Running, nil, nil, nil
+		summary.Status, summary.Result, summary.Failure = history.Running, nil, nil
 		summary.Closed = time.Time{}
 	}
 	return commit, false, nil

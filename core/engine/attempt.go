@@ -89,11 +89,11 @@ func (t *try) perform(invocation context.Context, of *underway, perform registry
 	of.enter(ctx)
 	t.e.workers.run(func() { call(ctx, perform, t.command.Input, ended) })
 	out := <-ended
-	switch out.cause {
-	case nil:
+	switch {
+	case out.cause == nil:
 		t.end(ctx, out)
 		return
-	case errBeat:
+	case errors.Is(out.cause, errBeat):
 		t.failure = history.TimeoutFailure(history.Heartbeat, t.command.Options.Heartbeat)
 	default:
 		t.failure = history.TimeoutFailure(t.which, t.allowed())

@@ -136,6 +136,12 @@ func stepsOf(l *live, rec *history.Record) (steps []int64) {
 	})
 }
 
+// isActivity says whether the command asks for an activity by message.
+func isActivity(command history.Command) bool {
+	activity, ok := command.(*history.ScheduleActivity)
+	return ok && !activity.Inline
+}
+
 func isStep(command history.Command) bool { // nil is none
 	step, ok := command.(*history.ScheduleActivity)
 	return ok && step.Inline
@@ -153,7 +159,7 @@ func summarize(old *Summary, done *executor.Completion, now time.Time) *Summary 
 		return nil
 	}
 	summary := *old
-	summary.Attributes, summary.Blocked = attributes, nil
+	summary.Attributes = attributes
 	if done.StateSet {
 		summary.State = done.State
 	}
@@ -180,7 +186,6 @@ func merge(old, changes history.Attributes) history.Attributes {
 
 // close writes how a generation ended into the summary.
 func (s *Summary) close(command history.Terminal, now time.Time) {
-	s.Blocked = nil
 	switch command := command.(type) {
 	case *history.CompleteRun:
 		s.Result = command.Result

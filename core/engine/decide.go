@@ -73,13 +73,14 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 	l := v.slot.live
 	generation := generationOf(item.Key)
 	if generation != 0 && generation != l.position.Generation {
-		return false, v.lookBack(ctx, p, item, generation)
+		return false, v.lookBack(ctx, p, item, generation, l.position.Generation)
 	}
 	if claim, named := l.ledger.items[item.Key]; named {
 		if claim.filing != item.Event.Filing() { // the log took another filing of it
 			p.tidy = append(p.tidy, item.Key)
 			return false, nil
 		}
+		v.forgetAsked(item.Event)
 		v.considerTaken(p, item, claim.author)
 		return false, nil
 	}
@@ -92,7 +93,7 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 	case history.Mail:
 		here, known := l.ledger.mail[event.MailID()]
 		if known && !here {
-			return false, v.lookBack(ctx, p, item, 0)
+			return false, v.lookBack(ctx, p, item, 0, l.position.Generation)
 		}
 		news = !known && l.closes == nil
 	}
@@ -119,7 +120,6 @@ func (v *visit) forgetAsked(event history.Event) {
 
 // considerTaken decides who tidies an item that the log has.
 func (v *visit) considerTaken(p *plan, item Item, a *author) {
-	v.forgetAsked(item.Event)
 	switch {
 	case a.name == v.author:
 		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent { // its own, put without an answer
@@ -142,12 +142,12 @@ func (p *plan) leave(until time.Time) {
 	}
 }
 
-// lookBack decides on an item that a closed generation may have taken (generation 0: mail, of any). It is rare: it means
-// that the author of that generation's end is still tidying up, or died.
-func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation int) error {
+// lookBack decides on an item that a generation before the present one may have taken (generation 0: mail, of any). It is
+// rare: it means that the author of that generation's end is still tidying up, or died.
+func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, present int) error {
 	first, last := generation, generation
 	if generation == 0 {
-		first, last = 1, v.slot.live.position.Generation-1
+		first, last = 1, present-1
 	}
 	for g := last; g >= first && g >= 1; g-- {
 		closed, err := v.e.readLedger(ctx, v.run, g)

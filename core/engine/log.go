@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
@@ -100,7 +101,7 @@ func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int,
 		if err != nil {
 			return err
 		}
-		segments = append(earlier, own)
+		segments = slices.Concat(earlier, segments)
 	}
 	for _, segment := range segments {
 		log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}

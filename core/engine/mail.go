@@ -26,7 +26,7 @@ type Accepted struct {
 // Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
 // looked may leave it unread.
 func (e *Engine) Signal(ctx context.Context, request MailRequest, name string, input history.Payload) (Accepted, error) {
-	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
+	if err := errors.Join(validName("signal", name), validPayload(input)); err != nil {
 		return Accepted{}, err
 	}
 	return e.mail(ctx, request, func(id string) history.Event { return history.NewSignal(id, name, input) }, false)
@@ -65,7 +65,7 @@ func (e *Engine) Reset(ctx context.Context, request MailRequest, record int, rea
 
 // mail files a mail, in the order that its sender needs: resume that carries it, filing, answer (rule 1). To a closed run
 // it is refused, except a reset.
-func (e *Engine) mail(ctx context.Context, request MailRequest, make func(id string) history.Event, evenClosed bool) (Accepted, error) {
+func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id string) history.Event, evenClosed bool) (Accepted, error) {
 	if request.ID == "" {
 		request.ID = e.NewID()
 	}
@@ -79,7 +79,7 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, make func(id str
 	if summary.Status.Closed() && !evenClosed {
 		return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more mail", request.Run, summary.Status)
 	}
-	item := e.newItem(make(request.ID), 0, true)
+	item := e.newItem(letter(request.ID), 0, true)
 	item.Stamp = max(item.Stamp, request.After+1)
 	if !e.Together {
 		carrying := item

@@ -41,7 +41,7 @@ type Runs interface {
 	// there is no run, from a store that can tell at no extra cost.
 	File(ctx context.Context, run string, item Item) (there bool, err error)
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
-	// there is one, or if the summary that the change replaces is of another generation. A new summary takes a block off.
+	// there is one, or if the summary that the change replaces is of another generation. A block stays: see [Commit.Unblocks].
 	Put(ctx context.Context, commit *Commit) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
@@ -81,7 +81,11 @@ type Commit struct {
 	// Record is nil only where a closed run goes on in a new generation.
 	Record *history.Record
 	// Summary replaces the run's summary, if it is not nil: in one transaction with the record.
+	// Its own mark says nothing: the run's stays as it is, since whoever makes this commit may have looked before the run was
+	// blocked, and others have left their mail to whoever unblocks it.
 	Summary *Summary
+	// Unblocks takes the mark off, with a new summary: the run was ended or reset in spite of it.
+	Unblocks bool
 	// Next is the start of the next generation, where this commit begins one.
 	Next *Item
 }

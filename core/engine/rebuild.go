@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // Rebuilt says what a rebuild found.
@@ -63,11 +65,14 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 // resend sends what the log of an open run has pending, and says whether steps are among it. What its parent asked of it
 // may be lost, too: the parent's own log is all that has it, if nothing of it was filed on disk.
 func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool, err error) {
-	fold, err := e.fold(ctx, o.run, o.generation)
+	fold, err := e.foldView(ctx, o.run, view)
 	if err != nil {
 		return false, err
 	}
 	o.pending = fold.Find
+	if err := o.knowAttempts(ctx, fold); err != nil {
+		return false, err
+	}
 	answered := map[int64]bool{} // their answers wait in the inbox
 	for _, item := range view.Inbox {
 		if answer, ok := item.Event.(history.Resolution); ok && generationOf(item.Key) == o.generation {
@@ -92,6 +97,36 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool,
 		err = e.orphan(ctx, o, *parent)
 	}
 	return steps, err
+}
+
+// foldView is fold for a run that was looked at: most logs are in the view whole.
+func (e *Engine) foldView(ctx context.Context, run string, view *View) (*machine.Fold, error) {
+	if view.More || baseOf(view) != nil {
+		return e.fold(ctx, run, view.Summary.Generation)
+	}
+	whole := &machine.Fold{}
+	for _, rec := range view.Records {
+		whole.Add(rec)
+	}
+	return whole, nil
+}
+
+// knowAttempts has attempts counted on from where they were: one that ends the process must not be made for ever.
+func (o *outbox) knowAttempts(ctx context.Context, fold *machine.Fold) error {
+	if !slices.ContainsFunc(fold.Pending(), func(p machine.Pending) bool { return isActivity(p.Command) }) {
+		return nil
+	}
+	states, err := o.e.Tasks.TasksOf(ctx, o.run)
+	if err != nil {
+		return err
+	}
+	o.attempts = map[int64]int{}
+	for _, state := range states {
+		if state.Generation == o.generation {
+			o.attempts[state.Seq] = state.Attempt
+		}
+	}
+	return nil
 }
 
 // orphan tells an open child that its parent has closed, as the parent's closing record asks.

@@ -19,6 +19,7 @@ type outbox struct {
 	run        string
 	generation int
 	pending    func(seq int64) (history.Sequenced, bool)
+	attempts   map[int64]int // what each activity has come to already; nil: they begin
 	resumes    []Resume
 	tasks      []Task
 }
@@ -89,20 +90,7 @@ func (v *visit) finishDead(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
-	for _, generation := range p.earlier {
-		fold, err := v.e.fold(ctx, v.run, generation)
-		if err != nil {
-			return err
-		}
-		o := &outbox{e: v.e, run: v.run, generation: generation}
-		if err := o.close(ctx, v.slot.live.summary, fold.Closes, commandsOf(fold.Pending())); err != nil {
-			return err
-		}
-		if err := o.flush(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return v.finishEarlier(ctx, p.earlier, v.slot.live.summary)
 }
 
 func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {
@@ -117,7 +105,8 @@ func (o *outbox) add(ctx context.Context, command history.Command, recorded time
 	switch command := command.(type) {
 	case *history.ScheduleActivity:
 		if !command.Inline {
-			o.tasks = append(o.tasks, Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded, Attempt: 1})
+			o.tasks = append(o.tasks, Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded,
+				Attempt: max(1, o.attempts[command.Seq()])})
 		}
 	case *history.CancelActivity:
 		asked, _ := o.pending(command.Seq())

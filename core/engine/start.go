@@ -129,7 +129,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 
 // reuseCommit begins the next generation of a run that has ended.
 func reuseCommit(summary *Summary, start Item) *Commit {
-	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
+	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start, Unblocks: true}
 }
 
 // reuseTaken is an error, unless it is this very start that is there: the receiver of its message was faster.
@@ -195,7 +195,7 @@ func validate(request StartRequest) error {
 	if err := validName("workflow", request.Workflow); err != nil {
 		return err
 	}
-	return validPayload("input", request.Input)
+	return validPayload(request.Input)
 }
 
 func validID(what, id string) error {
@@ -222,13 +222,13 @@ func validName(what, name string) error {
 	return nil
 }
 
-func validPayload(what string, payload history.Payload) error {
+func validPayload(payload history.Payload) error {
 	if len(payload) > history.MaxPayload {
-		return fail(TooLarge, "the %s has %d bytes, the limit is %d: store it elsewhere and pass where it is", what, len(payload), history.MaxPayload)
+		return fail(TooLarge, "the input has %d bytes, the limit is %d: store it elsewhere and pass where it is", len(payload), history.MaxPayload)
 	}
 	if payload != nil && !json.Valid(payload) {
 		var value any
-		return fail(Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
+		return fail(Invalid, "the input is not JSON: %v", json.Unmarshal(payload, &value))
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ type UpdateAnswer struct {
 	Phase   history.UpdatePhase `json:"phase"`
 	Result  history.Payload     `json:"result,omitempty"`
 	Failure *history.Failure    `json:"failure,omitempty"`
+
+	after Position // the answer stands after this place of the log
 }
 
 // Update sends a run an update and waits until it is completed or rejected, or the context ends; then the phase says how
@@ -30,7 +32,7 @@ func (e *Engine) Update(ctx context.Context, request MailRequest, name string, i
 // SendUpdate sends a run an update and does not wait for its answer, which [Engine.AwaitUpdate] does. To a run that has
 // ended it is refused with [Closed], unless it is a repetition that was answered before the end: then this is the answer.
 func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name string, input history.Payload) (UpdateAnswer, error) {
-	if err := errors.Join(validName("update", name), validPayload("input", input)); err != nil {
+	if err := errors.Join(validName("update", name), validPayload(input)); err != nil {
 		return UpdateAnswer{}, err
 	}
 	if request.ID == "" {
@@ -41,17 +43,38 @@ func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name strin
 		err := e.findAnswer(ctx, request.Run, &answer, &answerSearch{})
 		return answer, err
 	}
+	after, err := e.beforeAnswer(ctx, request)
+	if err != nil {
+		return UpdateAnswer{}, e.unavailable(err, "it was not accepted")
+	}
 	accepted, err := e.mail(ctx, request, func(id string) history.Event { return history.NewUpdate(id, name, input) }, false)
 	if err != nil {
 		return UpdateAnswer{}, err
 	}
-	answer.Accepted = accepted
+	answer.Accepted, answer.after = accepted, after
 	return answer, nil
+}
+
+// beforeAnswer is a place in the log that comes before the answer to an update: where a live run stands, if it does not know
+// the update, else the beginning.
+func (e *Engine) beforeAnswer(ctx context.Context, request MailRequest) (Position, error) {
+	s, err := e.live.hold(ctx, request.Run)
+	if err != nil {
+		return Position{}, err
+	}
+	defer e.live.release(s)
+	if s.live == nil {
+		return Position{}, nil
+	}
+	if _, known := s.live.ledger.mail[request.ID]; known {
+		return Position{}, nil
+	}
+	return s.live.position, nil
 }
 
 // AwaitUpdate waits until an update that was sent is completed or rejected, or the context ends, as [Engine.Update] does.
 func (e *Engine) AwaitUpdate(ctx context.Context, run string, sent UpdateAnswer) (UpdateAnswer, error) {
-	search := &answerSearch{}
+	search := &answerSearch{at: sent.after}
 	err := e.until(ctx, run, func() (bool, error) {
 		err := e.findAnswer(ctx, run, &sent, search)
 		return final(sent.Phase), err

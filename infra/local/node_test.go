@@ -19,13 +19,6 @@ import (
 	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
-type volatile struct{ *memory.Store }
-
-func (volatile) Close() error { return nil }
-func (volatile) DeleteClosed(context.Context, time.Time, int) (int, error) {
-	return 0, nil
-}
-
 var (
 	double = activity.New("double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
 	flaky  = activity.New("flaky", func(ctx context.Context, n int) (int, error) {
@@ -88,14 +81,15 @@ func countDown(ctx workflow.Context, n int) (int, error) {
 }
 
 func start(t *testing.T) *local.Node {
-	n, err := local.Start(t.Context(), local.Config{Store: volatile{memory.New()}, Definitions: []engine.Definition{double, flaky, child, all, loop},
+	t.Helper()
+	n, err := local.Start(t.Context(), local.Config{Store: memory.New(), Definitions: []engine.Definition{double, flaky, child, all, loop},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, n.Close()) })
 	return n
 }
 
-func TestAll(t *testing.T) {
+func TestNode(t *testing.T) {
 	n := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

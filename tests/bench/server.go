@@ -67,6 +67,7 @@ func serve(ctx context.Context, folder, profiles string) (err error) {
 		}
 		defer end()
 	}
+	debug.SetGCPercent(local.GCPercent) // as reprise dev does
 	s := &server{Context: ctx}
 	if s.store, err = sqlite.Open(folder, sqlite.Options{}); err != nil {
 		return err

@@ -147,7 +147,11 @@ func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
 		if current.Generation != commit.Generation {
 			return fmt.Errorf("run %q is in generation %d: %w", commit.Run, current.Generation, engine.ErrTaken)
 		}
-		if summary, err = encode(commit.Summary); err != nil {
+		next := *commit.Summary
+		if next.Blocked = current.Blocked; commit.Unblocks {
+			next.Blocked = nil
+		}
+		if summary, err = encode(&next); err != nil {
 			return err
 		}
 	}

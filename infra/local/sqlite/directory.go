@@ -44,8 +44,8 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 			return nil, "", err
 		}
 	}
-	for _, text := range l.texts {
-		summary, err := decodeSummary(text)
+	for _, found := range l.found {
+		summary, err := decodeSummary(found.summary, found.block)
 		if err != nil {
 			return nil, "", err
 		}
@@ -75,36 +75,42 @@ type listing struct {
 	limit int
 	at    spot // looked at last
 	last  spot // of the page
-	texts [][]byte
+	found []stored
 	size  int
 	more  bool
 }
 
+// stored is a summary as the table has it.
+type stored struct {
+	summary []byte
+	block   driver.Value
+}
+
 // step looks at some rows, and says whether the page is complete.
 func (l *listing) step(db *connection) (complete bool, err error) {
-	var found []spot
+	var spots []spot
 	rows := 0
 	text, args := l.statement()
 	err = db.rows(text, func(row []driver.Value) bool {
 		rows++
 		l.at = spot{row[1].(int64), row[0].(int64)}
 		if l.matches(row) {
-			found = append(found, l.at)
+			spots = append(spots, l.at)
 		}
-		return len(l.texts)+len(found) <= l.limit // one more than the page says that there is a next one
+		return len(l.found)+len(spots) <= l.limit // one more than the page says that there is a next one
 	}, args...)
 	if err != nil {
 		return false, err
 	}
-	for _, f := range found {
-		if l.more = len(l.texts) == l.limit || l.size > listBytes; l.more {
+	for _, at := range spots {
+		if l.more = len(l.found) == l.limit || l.size > listBytes; l.more {
 			return true, nil
 		}
-		err := db.rows("SELECT summary FROM run WHERE number = ?", func(row []driver.Value) bool {
+		err := db.rows("SELECT summary, block FROM run WHERE number = ?", func(row []driver.Value) bool {
 			text := row[0].([]byte)
-			l.texts, l.size, l.last = append(l.texts, text), l.size+len(text), f
+			l.found, l.size, l.last = append(l.found, stored{text, row[1]}), l.size+len(text), at
 			return false
-		}, f.number)
+		}, at.number)
 		if err != nil {
 			return false, err
 		}
@@ -114,9 +120,9 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 
 // Each of these reads one index backwards.
 const (
-	listColumns  = "SELECT number, started, status, workflow, blocked, attributes FROM run INDEXED BY "
+	listColumns  = "SELECT number, started, status, workflow, block IS NOT NULL, attributes FROM run INDEXED BY "
 	listOrder    = "(started, number) < (?, ?) ORDER BY started DESC, number DESC LIMIT ?"
-	listBlocked  = listColumns + "run_blocked WHERE blocked = 1 AND " + listOrder
+	listBlocked  = listColumns + "run_blocked WHERE block IS NOT NULL AND " + listOrder
 	listWorkflow = listColumns + "run_workflow WHERE workflow = ? AND " + listOrder
 	listStatus   = listColumns + "run_status WHERE status = ? AND " + listOrder
 	listAll      = listColumns + "run_started WHERE " + listOrder

@@ -40,6 +40,9 @@ func fault(format string, args ...any) error {
 
 // explain turns an error of SQLite into one for people. Others, and nil, stay as they are.
 func explain(file string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var cause *sqlite.Error
 	if explained := (*Error)(nil); errors.As(err, &explained) || !errors.As(err, &cause) {
 		return err

@@ -228,13 +228,13 @@ func weigh(s *engine.Summary) int {
 func load(db *connection, name string) (*run, error) {
 	var r *run
 	var unreadable error
-	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary
+	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary, block
 		FROM run WHERE run = ?`, func(row []driver.Value) bool {
 		r = &run{name: name, number: row[0].(int64), stream: row[1].(int64), loaded: true, inbox: map[string]engine.Item{}}
 		if key, there := row[2].(int64); there {
 			r.last = int(key & maxNumber)
 		}
-		r.summary, unreadable = decodeSummary(row[3].([]byte))
+		r.summary, unreadable = decodeSummary(row[3].([]byte), row[4])
 		return false
 	}, name)
 	if err == nil {

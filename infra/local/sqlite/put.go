@@ -103,6 +103,11 @@ func (p *putting) replace(db *connection, stream int64) error {
 		}
 		return fmt.Errorf("run %q is no longer in generation %d: %w", p.r.name, p.commit.Generation, engine.ErrTaken)
 	}
+	if p.commit.Unblocks {
+		if _, err := db.exec("UPDATE run SET block = NULL WHERE number = ?", p.r.number); err != nil {
+			return err
+		}
+	}
 	if next {
 		_, err = db.exec("INSERT OR REPLACE INTO generation(run, generation, stream) VALUES(?, ?, ?)",
 			p.r.number, int64(p.commit.Summary.Generation), p.stream)
@@ -118,7 +123,11 @@ func (p *putting) publish() {
 		if p.stream != p.r.stream {
 			p.r.stream, p.r.last = p.stream, 0
 		}
-		p.s.hot.summarize(p.r, clone(p.commit.Summary))
+		summary := clone(p.commit.Summary)
+		if summary.Blocked = p.r.summary.Blocked; p.commit.Unblocks {
+			summary.Blocked = nil
+		}
+		p.s.hot.summarize(p.r, summary)
 	}
 	if p.commit.Next != nil {
 		p.r.keep(*p.commit.Next)

@@ -29,15 +29,15 @@ CREATE TABLE run(
   status     TEXT    NOT NULL,
   started    INTEGER NOT NULL, -- nanoseconds since 1970
   closed     INTEGER NOT NULL, -- likewise; 0: open
-  blocked    INTEGER NOT NULL, -- 1: yes
+  block      BLOB,             -- JSON; null: it is not blocked
   workflow   TEXT    NOT NULL,
   attributes BLOB,             -- JSON object; null: none
-  summary    BLOB    NOT NULL  -- JSON, all of it
+  summary    BLOB    NOT NULL  -- JSON, all of it but the block
 );
 CREATE INDEX run_started  ON run(started);
 CREATE INDEX run_status   ON run(status, started);
 CREATE INDEX run_workflow ON run(workflow, started);
-CREATE INDEX run_blocked  ON run(started) WHERE blocked = 1;
+CREATE INDEX run_blocked  ON run(started) WHERE block IS NOT NULL;
 CREATE TABLE generation( -- those after the first
   run        INTEGER NOT NULL,
   generation INTEGER NOT NULL,
@@ -127,7 +127,7 @@ func open(file string) (*connection, error) {
 func (c *connection) enter(file string) error {
 	// EXCLUSIVE: one process, one connection, and no shared memory beside the file. FULL: a commit is flushed when it
 	// returns. The cache is 64 MB.
-	err := c.script(`PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536;
+	err := c.script(`PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
 		PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=1000`)
 	if err != nil {
 		return err

@@ -15,9 +15,10 @@ import (
 // row is a summary as the table of runs has it.
 type row struct {
 	*engine.Summary
-	started, closed, blocked int64
-	attributes               any // []byte, or nil for none
-	text                     []byte
+	started, closed int64
+	block           any // []byte, or nil for none
+	attributes      any // likewise
+	text            []byte
 }
 
 func newRow(summary *engine.Summary) (row, error) {
@@ -25,11 +26,13 @@ func newRow(summary *engine.Summary) (row, error) {
 	if summary.Status.Closed() {
 		r.closed = max(1, nanoseconds(summary.Closed))
 	}
-	if summary.Blocked != nil {
-		r.blocked = 1
-	}
 	var err error
-	if r.text, err = encode(summary); err != nil {
+	if r.block, err = encodeBlock(summary.Blocked); err != nil {
+		return r, err
+	}
+	apart := *summary
+	apart.Blocked = nil
+	if r.text, err = encode(&apart); err != nil {
 		return r, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
 	}
 	if len(summary.Attributes) > 0 {
@@ -40,11 +43,18 @@ func newRow(summary *engine.Summary) (row, error) {
 	return r, nil
 }
 
-const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, blocked, workflow, attributes, summary)
+func encodeBlock(block *engine.Block) (any, error) {
+	if block == nil {
+		return nil, nil
+	}
+	return encode(block)
+}
+
+const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, block, workflow, attributes, summary)
 	VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func (r *row) insert(db *connection, number int64) error {
-	_, err := db.exec(insertRun, number, r.Run, int64(r.Generation), number, string(r.Status), r.started, r.closed, r.blocked,
+	_, err := db.exec(insertRun, number, r.Run, int64(r.Generation), number, string(r.Status), r.started, r.closed, r.block,
 		r.Workflow, r.attributes, r.text)
 	return err
 }
@@ -52,29 +62,29 @@ func (r *row) insert(db *connection, number int64) error {
 // Updates that write as few indexes as they can: SQLite writes those of every column that is set, changed or not.
 const (
 	updateData = `UPDATE run SET generation = ?, stream = ?, closed = ?, attributes = ?, summary = ?
-		WHERE number = ? AND generation = ? AND started = ? AND blocked = ? AND workflow = ? AND status = ?`
+		WHERE number = ? AND generation = ? AND started = ? AND workflow = ? AND status = ?`
 	updateStatus = `UPDATE run SET generation = ?, stream = ?, closed = ?, attributes = ?, summary = ?, status = ?
-		WHERE number = ? AND generation = ? AND started = ? AND blocked = ? AND workflow = ?`
+		WHERE number = ? AND generation = ? AND started = ? AND workflow = ?`
 	updateAll = `UPDATE run SET generation = ?, stream = ?, closed = ?, attributes = ?, summary = ?,
-		status = ?, started = ?, blocked = ?, workflow = ? WHERE number = ? AND generation = ?`
+		status = ?, started = ?, workflow = ? WHERE number = ? AND generation = ?`
 )
 
 // update replaces the summary of a run that is in a generation. False: it is not.
 func (r *row) update(db *connection, number int64, generation int, stream int64, sameStatus bool) (bool, error) {
 	if sameStatus {
 		n, err := db.exec(updateData, int64(r.Generation), stream, r.closed, r.attributes, r.text,
-			number, int64(generation), r.started, r.blocked, r.Workflow, string(r.Status))
+			number, int64(generation), r.started, r.Workflow, string(r.Status))
 		if n > 0 || err != nil {
 			return true, err
 		}
 	}
 	n, err := db.exec(updateStatus, int64(r.Generation), stream, r.closed, r.attributes, r.text, string(r.Status),
-		number, int64(generation), r.started, r.blocked, r.Workflow)
+		number, int64(generation), r.started, r.Workflow)
 	if n > 0 || err != nil {
 		return true, err
 	}
 	n, err = db.exec(updateAll, int64(r.Generation), stream, r.closed, r.attributes, r.text,
-		string(r.Status), r.started, r.blocked, r.Workflow, number, int64(generation))
+		string(r.Status), r.started, r.Workflow, number, int64(generation))
 	return n > 0, err
 }
 
@@ -89,10 +99,16 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-func decodeSummary(text []byte) (*engine.Summary, error) {
+// decodeSummary reads a summary, and the block that stands beside it: nil for none.
+func decodeSummary(text []byte, block any) (*engine.Summary, error) {
 	summary := &engine.Summary{}
 	if err := json.Unmarshal(text, summary); err != nil {
 		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+	}
+	if mark, blocked := block.([]byte); blocked {
+		if err := json.Unmarshal(mark, &summary.Blocked); err != nil {
+			return nil, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, err)
+		}
 	}
 	return summary, nil
 }

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// lookClosed tidies up after a run that has ended. It needs no code, which may be gone by now: nothing is taken any more,
+// and what an item is, the log alone says.
+func (v *visit) lookClosed(ctx context.Context, view *View) error {
+	v.done, v.tidy = nil, nil
+	v.steps.cancel()
+	if len(view.Inbox) == 0 {
+		return nil
+	}
+	generation := view.Summary.Generation
+	closed, err := v.e.readLedger(ctx, v.run, generation)
+	if err != nil {
+		return err
+	}
+	p := &plan{}
+	for _, item := range view.Inbox {
+		if err := v.considerClosed(ctx, p, item, closed, generation); err != nil {
+			return err
+		}
+	}
+	v.tidy, v.wait = p.tidy, p.wait
+	for _, dead := range p.finish {
+		if dead.closes() {
+			p.earlier = append(p.earlier, generation)
+		}
+		if dead.name == v.author {
+			v.sent = dead.newest
+		}
+	}
+	return v.finishEarlier(ctx, p.earlier, view.Summary)
+}
+
+func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, generation int) error {
+	if of := generationOf(item.Key); of != 0 && of != generation {
+		return v.lookBack(ctx, p, item, of, generation)
+	}
+	if claim, named := closed.items[item.Key]; named && claim.filing == item.Event.Filing() {
+		v.considerTaken(p, item, claim.author)
+		return nil
+	}
+	if mail, ok := item.Event.(history.Mail); ok {
+		if here, known := closed.mail[mail.MailID()]; known && !here {
+			return v.lookBack(ctx, p, item, 0, generation)
+		}
+	}
+	p.tidy = append(p.tidy, item.Key) // too late, or another filing of what the log has
+	v.forgetTask(item.Event, generation)
+	return nil
+}
+
+// closes says whether the author's newest record closes its generation.
+func (a *author) closes() bool {
+	if len(a.asks) == 0 {
+		return false
+	}
+	_, terminal := a.asks[len(a.asks)-1].(history.Terminal)
+	return terminal
+}
+
+// finishEarlier sends again what the closing records of some generations ask for.
+func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *Summary) error {
+	for _, generation := range generations {
+		fold, err := v.e.fold(ctx, v.run, generation)
+		if err != nil {
+			return err
+		}
+		o := &outbox{e: v.e, run: v.run, generation: generation}
+		if err := o.close(ctx, summary, fold.Closes, commandsOf(fold.Pending())); err != nil {
+			return err
+		}
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
