@@ -24,12 +24,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/workflow"
 )
 
 // Main runs the program over its definitions and ends the process. The first interrupt, or SIGTERM, stops what it does in
 // good order; a second one ends it at once.
-func Main(definitions ...engine.Definition) {
+func Main(definitions ...workflow.Definition) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // from then on, a signal does what it does by default
 	os.Exit(Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr, definitions...))
@@ -37,7 +37,7 @@ func Main(definitions ...engine.Definition) {
 
 // Run is Main without the process: args are as os.Args has them, the program's name first; the result is the exit code.
 // The end of ctx stands for the first interrupt.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, definitions ...engine.Definition) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, definitions ...workflow.Definition) int {
 	if len(args) == 0 {
 		args = []string{"reprise"}
 	}
@@ -62,7 +62,7 @@ func unflagged(args []string) []string {
 // program is one call of the command line.
 type program struct {
 	name        string
-	definitions []engine.Definition
+	definitions []workflow.Definition
 	in          io.Reader
 	out, err    io.Writer
 	now         func() time.Time

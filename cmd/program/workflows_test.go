@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -88,6 +87,6 @@ func nextRound(ctx workflow.Context, left int) (int, error) {
 	return workflow.ContinueAsNew(ctx, nextRound, left-1)
 }
 
-func definitions() []engine.Definition {
-	return []engine.Definition{price, flaky, refuse, review, greet, pack, shop, counter, declined, reviewed, rounds}
+func definitions() []workflow.Definition {
+	return []workflow.Definition{price, flaky, refuse, review, greet, pack, shop, counter, declined, reviewed, rounds}
 }

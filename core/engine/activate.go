@@ -223,9 +223,6 @@ func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
 
 // results are the results in hand that the run still waits for.
 func (v *visit) results() (events []history.Event) {
-	if v.slot.live.closes != nil {
-		return nil
-	}
 	for _, result := range v.done {
 		if _, pending := v.slot.live.exec.Pending(result.Seq); pending {
 			events = append(events, result)

@@ -20,9 +20,9 @@ var noRetries = activity.Options{Retry: activity.Retry{MaxAttempts: 1}}
 var work = activity.Declare[int, string]("work")
 
 // working is a workflow of one activity with options, and the activity's code.
-func working(options activity.Options, run func(w *world, ctx context.Context, n int) (string, error)) func(w *world) []engine.Definition {
-	return func(w *world) []engine.Definition {
-		return []engine.Definition{
+func working(options activity.Options, run func(w *world, ctx context.Context, n int) (string, error)) func(w *world) []workflow.Definition {
+	return func(w *world) []workflow.Definition {
+		return []workflow.Definition{
 			work.Implement(func(ctx context.Context, n int) (string, error) { return run(w, ctx, n) }),
 			workflow.New("main", func(ctx workflow.Context, n int) (string, error) { return workflow.Execute(ctx, work.With(options), n) }),
 		}
@@ -182,9 +182,9 @@ func TestHeartbeatsCarryProgress(t *testing.T) {
 	})
 }
 
-func cancelling(options activity.Options, run func(w *world, ctx context.Context, n int) (string, error)) func(w *world) []engine.Definition {
-	return func(w *world) []engine.Definition {
-		return []engine.Definition{
+func cancelling(options activity.Options, run func(w *world, ctx context.Context, n int) (string, error)) func(w *world) []workflow.Definition {
+	return func(w *world) []workflow.Definition {
+		return []workflow.Definition{
 			work.Implement(func(ctx context.Context, n int) (string, error) { return run(w, ctx, n) }),
 			workflow.New("main", func(ctx workflow.Context, n int) (string, error) {
 				inner, cancel := workflow.WithCancel(ctx)
@@ -251,7 +251,7 @@ func TestCancellationOfActivities(t *testing.T) {
 }
 
 // byToken is a workflow whose activity is completed from outside.
-func byToken(tokens chan<- string, options activity.Options) func(w *world) []engine.Definition {
+func byToken(tokens chan<- string, options activity.Options) func(w *world) []workflow.Definition {
 	return working(options, func(_ *world, ctx context.Context, n int) (string, error) {
 		if n == 2 && activity.InfoOf(ctx).Attempt > 1 {
 			return "another attempt", nil
@@ -327,7 +327,7 @@ func TestCompletionByToken(t *testing.T) {
 
 // TestCompletedBeforeItReturned: the token is used while its function still runs.
 func TestCompletedBeforeItReturned(t *testing.T) {
-	inBoth(t, func(w *world) []engine.Definition {
+	inBoth(t, func(w *world) []workflow.Definition {
 		return working(activity.Options{}, func(w *world, ctx context.Context, _ int) (string, error) {
 			if err := w.complete(activity.Token(ctx), `"at once"`, nil); err != nil {
 				return "", err
@@ -373,8 +373,8 @@ func TestWhatAnActivityMayDoWrong(t *testing.T) {
 	})
 	t.Run("a result that is no JSON", func(t *testing.T) {
 		bad := activity.New("work", func(context.Context, int) (any, error) { return func() {}, nil })
-		define := func(*world) []engine.Definition {
-			return []engine.Definition{bad, workflow.New("main", func(ctx workflow.Context, n int) (any, error) { return workflow.Execute(ctx, bad, n) })}
+		define := func(*world) []workflow.Definition {
+			return []workflow.Definition{bad, workflow.New("main", func(ctx workflow.Context, n int) (any, error) { return workflow.Execute(ctx, bad, n) })}
 		}
 		simulate(t, define, func(w *world) {
 			w.start("r", "main", "1")
@@ -382,8 +382,8 @@ func TestWhatAnActivityMayDoWrong(t *testing.T) {
 		})
 	})
 	t.Run("not registered", func(t *testing.T) {
-		define := func(*world) []engine.Definition {
-			return []engine.Definition{workflow.New("main", func(ctx workflow.Context, n int) (string, error) {
+		define := func(*world) []workflow.Definition {
+			return []workflow.Definition{workflow.New("main", func(ctx workflow.Context, n int) (string, error) {
 				return workflow.Execute(ctx, work.With(activity.Options{Retry: once}), n)
 			})}
 		}

@@ -18,7 +18,7 @@ import (
 // scenario is a small workflow, what its callers do, and what comes of it.
 type scenario struct {
 	name   string
-	define func(w *world) []engine.Definition
+	define func(w *world) []workflow.Definition
 	play   func(w *world)
 	result string // of run "r"; empty: it need not complete
 	status history.Status

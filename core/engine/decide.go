@@ -62,7 +62,7 @@ func (v *visit) knowMail(view *View) {
 	for _, item := range view.Inbox {
 		if started, ok := item.Event.(*history.Started); ok && started.Generation == l.position.Generation {
 			for _, id := range started.Mail {
-				l.ledger.mail[id] = false
+				set(&l.ledger.mail, id, false)
 			}
 		}
 	}

@@ -12,15 +12,13 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/workflow"
 )
-
-// Definition is a workflow or an activity: what workflow.New and activity.New give.
-type Definition interface{ registry.Definition }
 
 // Config of an engine.
 type Config struct {
 	// Definitions that it can run.
-	Definitions []Definition
+	Definitions []workflow.Definition
 	// Version of the deployment: a run that is blocked under another one is tried again.
 	Version string
 	// Worker names this process in the history of attempts.
@@ -59,7 +57,7 @@ func New(ports Ports, config Config) (*Engine, error) {
 	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns), watch: newWatch(), workers: newWorkers()}, nil
 }
 
-func register(definitions []Definition) (*registry.Registry, error) {
+func register(definitions []workflow.Definition) (*registry.Registry, error) {
 	all := make([]registry.Definition, len(definitions))
 	for i, definition := range definitions {
 		all[i] = definition

@@ -33,9 +33,12 @@ type author struct {
 	base   bool // its newest record begins a generation that goes on from an earlier one: all that is pending is asked for
 }
 
-func newLedger() *ledger {
-	return &ledger{items: map[string]claim{}, steps: map[int64]*author{}, authors: map[string]*author{}, mail: map[string]bool{},
-		asked: map[int64]bool{}}
+// set makes the map at its first entry: most live runs have most of these empty.
+func set[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // add goes on by one record of the generation.
@@ -43,27 +46,27 @@ func (l *ledger) add(generation int, rec *history.Record) {
 	a := l.authors[rec.Author]
 	if a == nil {
 		a = &author{name: rec.Author}
-		l.authors[rec.Author] = a
+		set(&l.authors, rec.Author, a)
 	}
 	a.until, a.newest, a.asks, a.time, a.base = rec.Until, rec.Number, rec.Commands, rec.Time, false
 	for _, item := range rec.Again {
-		l.items[item.Key] = claim{item.Filing, a}
+		set(&l.items, item.Key, claim{item.Filing, a})
 	}
 	for _, seq := range rec.Resumes {
-		l.steps[seq] = a
+		set(&l.steps, seq, a)
 	}
 	for _, event := range rec.Events {
 		if event.Filing() != "" {
-			l.items[event.Key(generation)] = claim{event.Filing(), a}
+			set(&l.items, event.Key(generation), claim{event.Filing(), a})
 		}
 		switch event := event.(type) {
 		case *history.Started:
 			a.base = event.Base != nil
 			for _, id := range event.Mail {
-				l.mail[id] = false
+				set(&l.mail, id, false)
 			}
 		case history.Mail:
-			l.mail[event.MailID()] = true
+			set(&l.mail, event.MailID(), true)
 		case *history.ActivityResolved:
 			delete(l.steps, event.Seq)
 		}
@@ -72,10 +75,10 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		switch command := command.(type) {
 		case *history.ScheduleActivity:
 			if command.Inline {
-				l.steps[command.Seq()] = a
+				set(&l.steps, command.Seq(), a)
 			}
 		case *history.CancelActivity:
-			l.asked[command.Seq()] = true
+			set(&l.asked, command.Seq(), true)
 		}
 	}
 }

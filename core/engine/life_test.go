@@ -170,7 +170,7 @@ func TestResets(t *testing.T) {
 }
 
 // upgrade has other code run from here on.
-func (w *world) upgrade(version string, define func(w *world) []engine.Definition) {
+func (w *world) upgrade(version string, define func(w *world) []workflow.Definition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.define = define
@@ -192,7 +192,7 @@ func (w *world) isBlocked(reason, text string) {
 }
 
 func TestBlockedUntilItsWorkflowIsRegistered(t *testing.T) {
-	simulate(t, func(w *world) []engine.Definition { return []engine.Definition{w.double()} }, func(w *world) {
+	simulate(t, func(w *world) []workflow.Definition { return []workflow.Definition{w.double()} }, func(w *world) {
 		w.start("r", "main", "1")
 		w.isBlocked(engine.ReasonUnregistered, "main")
 		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (history.Payload, error) {
@@ -221,7 +221,7 @@ func TestBlockedUntilTheCodeAgrees(t *testing.T) {
 
 func TestBlockedByAStuckUnit(t *testing.T) {
 	stuck := make(chan chan struct{}, 1)
-	define := func(hangs bool) func(w *world) []engine.Definition {
+	define := func(hangs bool) func(w *world) []workflow.Definition {
 		return only("main", func(_ *world, _ workflow.Context, n int) (int, error) {
 			if hangs {
 				gate := make(chan struct{})
@@ -242,7 +242,7 @@ func TestBlockedByAStuckUnit(t *testing.T) {
 }
 
 func TestBlockedByAViolation(t *testing.T) {
-	define := func(violates bool) func(w *world) []engine.Definition {
+	define := func(violates bool) func(w *world) []workflow.Definition {
 		return only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
 			if !violates {
 				return n, nil
@@ -335,7 +335,7 @@ func TestCancelledThenTerminated(t *testing.T) {
 		cancel()
 		return n, workflow.Sleep(ctx, time.Second)
 	})
-	inBoth(t, func(w *world) []engine.Definition { return append(run(w), deaf) }, func(w *world) {
+	inBoth(t, func(w *world) []workflow.Definition { return append(run(w), deaf) }, func(w *world) {
 		w.start("r", "main", "1")
 		w.ends("1")
 		require.Equal(w.t, history.Terminated, w.summary("kid").Status)

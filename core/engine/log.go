@@ -139,7 +139,7 @@ func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine
 
 // readLedger makes the ledger of one generation from its log.
 func (e *Engine) readLedger(ctx context.Context, run string, generation int) (*ledger, error) {
-	l := newLedger()
+	l := &ledger{}
 	err := e.eachRecord(ctx, run, generation, func(rec *history.Record) { l.add(generation, rec) })
 	return l, err
 }

@@ -97,7 +97,7 @@ func (e *Engine) newLive(ctx context.Context, view *View) (*live, error) {
 	if !ok {
 		return nil, e.unregistered(summary.Workflow)
 	}
-	l := &live{ledger: newLedger(), summary: summary, position: Position{Generation: summary.Generation}, times: map[int64]time.Time{}}
+	l := &live{ledger: &ledger{}, summary: summary, position: Position{Generation: summary.Generation}}
 	l.exec = executor.New(executor.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
 	base := baseOf(view)
 	if base == nil {
@@ -155,7 +155,7 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 	}
 	l.time = fold.Time
 	for _, p := range fold.Pending() {
-		l.times[p.Command.Seq()] = p.Time
+		set(&l.times, p.Command.Seq(), p.Time)
 	}
 	return nil
 }

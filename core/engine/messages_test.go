@@ -333,6 +333,21 @@ func TestSignalsWhileStepsRun(t *testing.T) {
 	})
 }
 
+// TestStepsOfARunThatEnded: a step that goes on beyond the run's end gives its result to nobody, and blocks nothing.
+func TestStepsOfARunThatEnded(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		workflow.StartStep(ctx, "deaf", noRetries, func(ctx context.Context) (string, error) {
+			return "late", elapse(context.WithoutCancel(ctx), 3*time.Second)
+		})
+		return "done", workflow.Sleep(ctx, time.Second)
+	})
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "1")
+		w.ends(`"done"`)
+		require.Nil(w.t, w.summary("r").Blocked)
+	})
+}
+
 // TestStepsOfAGenerationThatEnded: what a step of the generation before still gives is not taken for this one's.
 func TestStepsOfAGenerationThatEnded(t *testing.T) {
 	define := only("main", func(w *world, ctx workflow.Context, n int) (string, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/workflow"
 )
 
 // Replayed says what came of running a workflow's code against the log of one of its runs.
@@ -25,7 +26,7 @@ type Replayed struct {
 // Replay runs the code of an exported log against it; no activity is executed. It is how a
 // change is found safe, or not, before it meets the runs that are under way; so a workflow that is not among the definitions
 // blocks, too. The clock only bounds how long workflow code may keep its turn.
-func Replay(clock Clock, definitions []Definition, export *history.Export) (*Replayed, error) {
+func Replay(clock Clock, definitions []workflow.Definition, export *history.Export) (*Replayed, error) {
 	e, err := New(Ports{Clock: clock}, Config{Definitions: definitions})
 	if err != nil {
 		return nil, err

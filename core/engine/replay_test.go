@@ -20,7 +20,7 @@ func exportOf(name, input, result string) *history.Export {
 }
 
 func TestReplay(t *testing.T) {
-	definitions := []engine.Definition{workflow.New("twice", func(_ workflow.Context, n int) (int, error) { return 2 * n, nil })}
+	definitions := []workflow.Definition{workflow.New("twice", func(_ workflow.Context, n int) (int, error) { return 2 * n, nil })}
 	agreed := engine.Replayed{Run: "r", Generation: 1, Workflow: "twice", Records: 1, Closed: history.Completed, Agrees: true}
 
 	done, err := engine.Replay(system.Clock{}, definitions, exportOf("twice", "2", "4"))

@@ -294,8 +294,8 @@ func parting(_ *world, ctx workflow.Context, n int) (int, error) {
 
 var patient = workflow.New("patient", func(ctx workflow.Context, _ int) (string, error) { return workflow.AwaitSignal(ctx, goSignal) })
 
-func withPatient(define func(w *world) []engine.Definition) func(w *world) []engine.Definition {
-	return func(w *world) []engine.Definition { return append(define(w), patient) }
+func withPatient(define func(w *world) []workflow.Definition) func(w *world) []workflow.Definition {
+	return func(w *world) []workflow.Definition { return append(define(w), patient) }
 }
 
 func TestRuleLookback(t *testing.T) {

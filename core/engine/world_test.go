@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
@@ -23,7 +24,7 @@ type world struct {
 	t        *testing.T
 	store    *memory.Store
 	together bool                                  // one process, whose queues die with it
-	define   func(w *world) []engine.Definition    // what every process runs
+	define   func(w *world) []workflow.Definition  // what every process runs
 	adjust   func(role string, c *engine.Config)   // how a process differs
 	lifetime func(number int) (left time.Duration) // of a resume's handler, by number of its delivery; nil: a minute
 
@@ -52,12 +53,12 @@ const (
 )
 
 // simulate runs a test in a world of its own, which must be quiet at its end.
-func simulate(t *testing.T, define func(w *world) []engine.Definition, test func(w *world)) {
+func simulate(t *testing.T, define func(w *world) []workflow.Definition, test func(w *world)) {
 	t.Helper()
 	simulateAs(t, false, define, test)
 }
 
-func simulateAs(t *testing.T, together bool, define func(w *world) []engine.Definition, test func(w *world)) {
+func simulateAs(t *testing.T, together bool, define func(w *world) []workflow.Definition, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, store: memory.New(), together: together, define: define, changed: make(chan struct{}, 1),
@@ -68,7 +69,7 @@ func simulateAs(t *testing.T, together bool, define func(w *world) []engine.Defi
 }
 
 // inBoth runs a test as on AWS, and as in one process.
-func inBoth(t *testing.T, define func(w *world) []engine.Definition, test func(w *world)) {
+func inBoth(t *testing.T, define func(w *world) []workflow.Definition, test func(w *world)) {
 	t.Helper()
 	for name, together := range map[string]bool{"apart": false, "together": true} {
 		t.Run(name, func(t *testing.T) { simulateAs(t, together, define, test) })

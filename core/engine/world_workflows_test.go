@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -45,7 +44,7 @@ var (
 )
 
 // double is an activity that counts.
-func (w *world) double() engine.Definition {
+func (w *world) double() workflow.Definition {
 	return callDouble.Implement(func(ctx context.Context, n int) (int, error) { return 2 * n, w.during(ctx, time.Second, false) })
 }
 
@@ -61,7 +60,7 @@ func (w *world) startStep(ctx workflow.Context, name string, d time.Duration, n 
 }
 
 // leaf is a child with a step and an activity.
-func (w *world) leaf() engine.Definition {
+func (w *world) leaf() workflow.Definition {
 	return leafChild.Implement(func(ctx workflow.Context, n int) (int, error) {
 		one, err := w.step(ctx, "one", time.Millisecond, 1)
 		if err != nil {
@@ -73,8 +72,8 @@ func (w *world) leaf() engine.Definition {
 }
 
 // only makes a definition list of one workflow and what the small ones need.
-func only[I, O any](name string, run func(w *world, ctx workflow.Context, in I) (O, error)) func(w *world) []engine.Definition {
-	return func(w *world) []engine.Definition {
-		return []engine.Definition{w.double(), w.leaf(), workflow.New(name, func(ctx workflow.Context, in I) (O, error) { return run(w, ctx, in) })}
+func only[I, O any](name string, run func(w *world, ctx workflow.Context, in I) (O, error)) func(w *world) []workflow.Definition {
+	return func(w *world) []workflow.Definition {
+		return []workflow.Definition{w.double(), w.leaf(), workflow.New(name, func(ctx workflow.Context, in I) (O, error) { return run(w, ctx, in) })}
 	}
 }

@@ -38,6 +38,9 @@ func (ctx Context) Err() error {
 	return ctx.scope.Err()
 }
 
+// Definition is a workflow or an activity, with its name and its code: what a program registers.
+type Definition interface{ registry.Definition }
+
 // Workflow is a workflow that takes an I and gives an O.
 type Workflow[I, O any] struct {
 	name    string

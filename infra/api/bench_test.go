@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 )
 
@@ -42,7 +43,7 @@ func (body) Close() error { return nil }
 func BenchmarkStart(b *testing.B) {
 	ports := instant{}
 	e, err := engine.New(engine.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
-		engine.Config{Definitions: []engine.Definition{echo}})
+		engine.Config{Definitions: []workflow.Definition{echo}})
 	require.NoError(b, err)
 	handler, err := api.New(api.Config{Engine: e})
 	require.NoError(b, err)

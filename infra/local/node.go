@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
@@ -26,7 +27,7 @@ type Store interface {
 
 // Config of a node.
 type Config struct {
-	Definitions []engine.Definition
+	Definitions []workflow.Definition
 	Store       Store
 	Logger      *slog.Logger
 	Version     string

@@ -82,7 +82,7 @@ func countDown(ctx workflow.Context, n int) (int, error) {
 
 func start(t *testing.T) *local.Node {
 	t.Helper()
-	n, err := local.Start(t.Context(), local.Config{Store: memory.New(), Definitions: []engine.Definition{double, flaky, child, all, loop},
+	n, err := local.Start(t.Context(), local.Config{Store: memory.New(), Definitions: []workflow.Definition{double, flaky, child, all, loop},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, n.Close()) })

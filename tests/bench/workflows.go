@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
 // What the server runs. Activities do nothing, so that what is measured is the engine. Wall clocks in workflow code are
 // for measuring alone; nothing is decided by them.
 
-var definitions = []engine.Definition{noop, held, inline, queued, fanInline, fanQueued, sleeper, listener, answerer, waiter, holder}
+var definitions = []workflow.Definition{noop, held, inline, queued, fanInline, fanQueued, sleeper, listener, answerer, waiter, holder}
 
 // marks are the times at which activities and signals were seen by code, in order.
 var marks collector

@@ -49,7 +49,7 @@ func TestModule(t *testing.T) {
 		Address   string
 		Workflows []string
 	}{}
-	require.NoError(t, json.NewDecoder(out).Decode(&up), said.String())
+	require.NoError(t, json.NewDecoder(out).Decode(&up), &said)
 	require.Equal(t, []string{"hello"}, up.Workflows)
 
 	call := func(args ...string) string {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -76,7 +75,7 @@ var (
 )
 
 // Definitions are what a program registers to run audits.
-func Definitions() []engine.Definition { return []engine.Definition{Workflow, List, Check} }
+func Definitions() []workflow.Definition { return []workflow.Definition{Workflow, List, Check} }
 
 // atOnce is how many modules are checked at a time.
 const atOnce = 16

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -23,8 +22,8 @@ import (
 var Workflow = workflow.New("order", sell)
 
 // Definitions are what a program registers to run orders.
-func Definitions() []engine.Definition {
-	return []engine.Definition{Workflow, Reserve, Release, Charge, Refund, Ship, Recall}
+func Definitions() []workflow.Definition {
+	return []workflow.Definition{Workflow, Reserve, Release, Charge, Refund, Ship, Recall}
 }
 
 // sell does, and if something goes wrong on the way, undoes.

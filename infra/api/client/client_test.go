@@ -74,7 +74,7 @@ func open(t *testing.T) *door {
 	t.Helper()
 	store, err := sqlite.Open(t.TempDir(), sqlite.Options{})
 	require.NoError(t, err)
-	node, err := local.Start(t.Context(), local.Config{Store: store, Definitions: []engine.Definition{order, failing}})
+	node, err := local.Start(t.Context(), local.Config{Store: store, Definitions: []workflow.Definition{order, failing}})
 	require.NoError(t, err)
 	handler, err := api.New(api.Config{Engine: node.Engine, Version: "1"})
 	require.NoError(t, err)
