@@ -127,6 +127,9 @@ func (v *visit) turn(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
+		if l := v.slot.live; l != nil && l.closes != nil { // nothing is left for it to do, but to answer queries
+			v.slot.drop()
+		}
 		v.e.live.release(v.slot)
 		v.slot = nil
 	}()

@@ -20,7 +20,7 @@ import (
 
 // Options of a store. The zero value is ready for use.
 type Options struct {
-	// HotRuns is how many runs are kept in memory at most, beside those with items that are only there. Zero: 4,096.
+	// HotRuns is how many runs are kept in memory at most, beside those with items that are only there. Zero: 2,048.
 	HotRuns int
 	// RideDelay is how long a write that nobody waits for (a deletion, a heartbeat) waits at most for others to be flushed
 	// with. Zero: 50 ms.
@@ -29,7 +29,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.HotRuns <= 0 {
-		o.HotRuns = 4096
+		o.HotRuns = 2048
 	}
 	if o.RideDelay <= 0 {
 		o.RideDelay = 50 * time.Millisecond
