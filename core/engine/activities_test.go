@@ -353,6 +353,16 @@ func TestTokenNotUsed(t *testing.T) {
 	})
 }
 
+// TestPendingWithoutAToken: nobody could ever complete it, so the run is told at once instead of waiting for ever.
+func TestPendingWithoutAToken(t *testing.T) {
+	for what, options := range map[string]activity.Options{"had not asked for its activity.Token": {}, "a step cannot be completed from outside": {Inline: true}} {
+		inBoth(t, working(options, func(*world, context.Context, int) (string, error) { return "", activity.ErrPending }), func(w *world) {
+			w.start("r", "main", "1")
+			require.Contains(w.t, w.fails().Message, what)
+		})
+	}
+}
+
 func TestDeadTask(t *testing.T) {
 	simulate(t, working(activity.Options{}, func(*world, context.Context, int) (string, error) { return "", nil }), func(w *world) {
 		w.plan(fault{kind: crashBefore, role: "task", always: true})

@@ -136,12 +136,28 @@ func (t *try) end(ctx *attempt.Context, out outcome) {
 	case out.err == nil:
 		t.result = out.result
 	case errors.Is(out.err, activity.ErrPending):
-		t.pending = true
+		if t.failure = t.unreachable(); t.failure == nil {
+			t.pending = true
+		}
 	case ctx.Err() != nil && (errors.Is(out.err, context.Canceled) || errors.Is(out.err, history.ErrCancelled)):
 		t.failure = history.CancelFailure("cancelled")
 	default:
 		t.failure = history.FailureOf(out.err)
 	}
+}
+
+// unreachable is the failure of an attempt that left its completion to others, and gave nobody the key to it.
+func (t *try) unreachable() *history.Failure {
+	message := ""
+	switch {
+	case t.token == nil:
+		message = "a step cannot be completed from outside: call the activity without Inline"
+	case !t.named.Load():
+		message = "the activity returned activity.ErrPending and had not asked for its activity.Token: nobody could complete it"
+	default:
+		return nil
+	}
+	return &history.Failure{FailureKind: history.Application, Type: "no-token", Message: message, NonRetryable: true}
 }
 
 // allowed is the timeout that was given, for the message.

@@ -97,8 +97,9 @@ func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payl
 		e.attempts.cancel(mine.TaskKey)
 		return history.ErrCancelled
 	}
-	mine.Beat, mine.Details = e.Clock.Now(), details
-	if err := e.Tasks.SaveTask(ctx, mine); err != nil {
+	latest := *mine // an activity may heartbeat from several goroutines
+	latest.Beat, latest.Details = e.Clock.Now(), details
+	if err := e.Tasks.SaveTask(ctx, &latest); err != nil {
 		e.warn(ctx, "a heartbeat was not stored", "run", mine.Run, "activity", mine.Activity, "error", err)
 	}
 	return nil
