@@ -1,5 +1,5 @@
 // Package engine runs workflows over ports: it is what the Lambda functions and the embedded server have in common. It
-// carries out shared/protocol (PROTOCOL.md), rule by rule; the code names the rules.
+// carries out PROTOCOL.md, beside this file, rule by rule; the code names the rules.
 //
 // Follow one activity through it: start.go files a start; activate.go receives the resume, look.go reads the run, decide.go
 // says what its inbox means, commit.go puts the record, send.go sends what it asks for, step.go or task.go performs the
