@@ -343,6 +343,12 @@ func TestStepsOfARunThatEnded(t *testing.T) {
 	})
 	inBoth(t, define, func(w *world) {
 		w.start("r", "main", "1")
+		w.pass(2 * time.Second)
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { // has it in memory again
+			_, err := e.Query(ctx, "r", "none", nil)
+			require.Equal(w.t, engine.NotFound, engine.CodeOf(err))
+			return nil
+		}))
 		w.ends(`"done"`)
 		require.Nil(w.t, w.summary("r").Blocked)
 	})
