@@ -247,7 +247,7 @@ func (u *Unit) Enter(call string) {
 		runtime.Goexit() // a deferred function during eviction: nothing runs
 	}
 	if running == nil || !ofUnit() {
-		v.Why = "in a goroutine: what waits its turn there runs at random; use workflow.Parallel or workflow.Go"
+		v.Why = "in a goroutine of its own: workflow code runs in turns, one unit at a time; use workflow.Parallel or workflow.Go"
 		u.run.violated.CompareAndSwap(nil, v)
 		runtime.Goexit() // a goroutine of the author's: it must not go on, and a panic in it would end the process
 	}
