@@ -127,8 +127,8 @@ func (v *visit) turn(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if l := v.slot.live; l != nil && l.closes != nil { // nothing is left for it to do, but to answer queries
-			v.slot.drop()
+		if l := v.slot.live; l != nil && l.closes != nil {
+			l.retire()
 		}
 		v.e.live.release(v.slot)
 		v.slot = nil
@@ -213,8 +213,11 @@ func (v *visit) quiet(view *View) bool {
 
 // recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.
 func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
+	if v.slot.live.closes != nil {
+		return false, nil
+	}
 	events := v.results()
-	if len(events) == 0 || v.slot.live.closes != nil {
+	if len(events) == 0 {
 		return false, nil
 	}
 	lost, err := v.record(ctx, events, nil, nil)

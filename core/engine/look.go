@@ -14,7 +14,7 @@ import (
 
 // live is a run in memory: its code, paused, and what its log says of who answers for what. It is at a position of the log.
 type live struct {
-	exec     *executor.Run
+	exec     *executor.Run // nil: it has retired
 	ledger   *ledger
 	summary  *Summary
 	position Position
@@ -24,7 +24,17 @@ type live struct {
 	times map[int64]time.Time
 }
 
-func (l *live) close() { l.exec.Close() }
+func (l *live) close() {
+	if l.exec != nil {
+		l.exec.Close()
+	}
+}
+
+// retire keeps of a run that has ended only where its log ends: most of those who look at it once more find nothing new.
+func (l *live) retire() {
+	l.close()
+	l.exec, l.ledger, l.times = nil, nil, nil
+}
 
 // known is the position to look from; the zero one without a live run.
 func (l *live) known() Position {

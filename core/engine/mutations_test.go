@@ -96,7 +96,7 @@ var mutations = []mutation{
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
 	{"time goes back (by hand)", "TestRuleTimeGoesOn", "core/engine/administer.go", "later(v.e.Clock.Now().UTC(), fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},
-	{"a result for a closed run", "TestStepsOfARunThatEnded", activateGo, "if len(events) == 0 || v.slot.live.closes != nil {", "if len(events) == 0 {"},
+	{"a result for a closed run", "TestStepsOfARunThatEnded", activateGo, "\tif v.slot.live.closes != nil {\n\t\treturn false, nil\n\t}\n\tevents", "\tevents"},
 	{"a reset that is asked for again", "TestResets", "core/engine/administer.go", "if slices.Contains(mailBefore(view, fold), event.ID) {", "if false {"},
 	{"mail of the generations before a reset", "TestResets", "core/engine/administer.go", "started.Mail = append(started.Mail, first.Mail...)", "_ = first"},
 	{"answers of earlier generations", "TestUpdateAnsweredBeforeContinuing", "core/engine/update.go", "err == nil && earlier && generation > 0;", "err == nil && earlier && generation < 0;"},

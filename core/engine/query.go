@@ -18,6 +18,9 @@ func (e *Engine) Query(ctx context.Context, run, name string, input history.Payl
 		return nil, err
 	}
 	defer e.live.release(s)
+	if s.live != nil && s.live.exec == nil {
+		s.drop()
+	}
 	view, err := e.Runs.Look(ctx, run, s.live.known())
 	if err != nil {
 		return nil, e.found(err, run)

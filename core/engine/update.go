@@ -63,7 +63,7 @@ func (e *Engine) beforeAnswer(ctx context.Context, request MailRequest) (Positio
 		return Position{}, err
 	}
 	defer e.live.release(s)
-	if s.live == nil {
+	if s.live == nil || s.live.exec == nil {
 		return Position{}, nil
 	}
 	if _, known := s.live.ledger.mail[request.ID]; known {
