@@ -72,11 +72,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		if closes != nil {
 			return nil, true, nil
 		}
-		reason := "terminated"
-		if event.Reason != "" {
-			reason += ": " + event.Reason
-		}
-		command := &history.TerminateRun{Failure: &history.Failure{FailureKind: history.Termination, Message: reason, NonRetryable: true}}
+		command := &history.TerminateRun{Failure: history.TerminationFailure(event.Reason)}
 		taken.Commands, commit.Record = []history.Command{command}, taken
 		summary.close(command, now)
 	case *history.ResetRequested:
@@ -154,9 +150,5 @@ func (v *visit) closeAdministrative(ctx context.Context, generation int, item It
 	if _, reset := item.Event.(*history.ResetRequested); reset {
 		closes = &history.ResetRun{}
 	}
-	o := &outbox{e: v.e, run: v.run, generation: generation}
-	if err := o.close(ctx, summary, closes, commandsOf(fold.Pending())); err != nil {
-		return err
-	}
-	return o.flush(ctx)
+	return v.closeGeneration(ctx, generation, summary, closes, fold)
 }

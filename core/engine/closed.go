@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // lookClosed tidies up after a run that has ended. It needs no code, which may be gone by now: nothing is taken any more,
@@ -71,13 +72,18 @@ func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *S
 		if err != nil {
 			return err
 		}
-		o := &outbox{e: v.e, run: v.run, generation: generation}
-		if err := o.close(ctx, summary, fold.Closes, commandsOf(fold.Pending())); err != nil {
-			return err
-		}
-		if err := o.flush(ctx); err != nil {
+		if err := v.closeGeneration(ctx, generation, summary, fold.Closes, fold); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// closeGeneration sends what the closing record of a generation asks for, as its log alone says.
+func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Summary, closes history.Terminal, fold *machine.Fold) error {
+	o := &outbox{e: v.e, run: v.run, generation: generation}
+	if err := o.close(ctx, summary, closes, commandsOf(fold.Pending())); err != nil {
+		return err
+	}
+	return o.flush(ctx)
 }

@@ -49,11 +49,7 @@ func AppendRecord(out []byte, rec *Record) []byte {
 		w.name("commands")
 		w.beginList()
 		for _, command := range rec.Commands {
-			w.begin()
-			w.text("kind", command.Kind())
-			w.textIf("unit", command.Unit())
-			command.write(&w)
-			w.end()
+			writeCommand(&w, command)
 		}
 		w.endList()
 	}
@@ -71,12 +67,16 @@ func EncodeEvent(event Event) []byte {
 // EncodeCommand gives the stored form of a command, as it travels in a message.
 func EncodeCommand(command Command) []byte {
 	w := writer{}
+	writeCommand(&w, command)
+	return w.out
+}
+
+func writeCommand(w *writer, command Command) {
 	w.begin()
 	w.text("kind", command.Kind())
 	w.textIf("unit", command.Unit())
-	command.write(&w)
+	command.write(w)
 	w.end()
-	return w.out
 }
 
 func writeEvent(w *writer, event Event) {

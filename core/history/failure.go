@@ -116,6 +116,15 @@ func CancelFailure(reason string) *Failure {
 	return &Failure{FailureKind: Cancel, Message: reason, NonRetryable: true}
 }
 
+// TerminationFailure is the failure of a run that was ended without asking its code.
+func TerminationFailure(reason string) *Failure {
+	message := "terminated"
+	if reason != "" {
+		message += ": " + reason
+	}
+	return &Failure{FailureKind: Termination, Message: message, NonRetryable: true}
+}
+
 // TimeoutFailure is the failure of what took too long.
 func TimeoutFailure(which string, limit time.Duration) *Failure {
 	return &Failure{FailureKind: Timeout, Type: which, Message: which + " timeout of " + limit.String()}

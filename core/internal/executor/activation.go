@@ -45,7 +45,7 @@ func (r *Run) apply(event history.Event) {
 	case *history.CancelRequested:
 		r.Cancel(r.scope, history.CancelFailure(event.Reason))
 	case *history.TerminateRequested:
-		r.terminal = &history.TerminateRun{Failure: &history.Failure{FailureKind: history.Termination, Message: terminated(event.Reason)}}
+		r.terminal = &history.TerminateRun{Failure: history.TerminationFailure(event.Reason)}
 		r.emit("", r.terminal)
 	case *history.ResetRequested:
 		r.terminal = &history.ResetRun{}
@@ -53,13 +53,6 @@ func (r *Run) apply(event history.Event) {
 	default:
 		r.fail(fmt.Errorf("record %d: a %s event, which this version cannot apply", r.record, event.Kind()))
 	}
-}
-
-func terminated(reason string) string {
-	if reason == "" {
-		return "terminated"
-	}
-	return "terminated: " + reason
 }
 
 // start makes the root unit. In a run that was reset, the event comes again after the records that still count.

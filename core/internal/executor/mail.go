@@ -123,14 +123,6 @@ func (r *Run) handle(b *mailbox, handler Handler) {
 	b.buffered = nil
 }
 
-// Handles says whether the name has a handler.
-func (u *Unit) Handles(signal bool, name string) bool {
-	if signal {
-		return box(&u.run.mail.signals, name).handler != nil
-	}
-	return box(&u.run.mail.updates, name).handler != nil
-}
-
 // Receive gives a promise of the next signal of this name that nobody else takes. A buffered one is there at once (S1.10).
 func (u *Unit) Receive(name string, scope *Scope) *machine.Promise {
 	u.effects("Receive")
@@ -158,9 +150,6 @@ func (m *Message) Requeue() {
 		m.run.pass(m)
 	}
 }
-
-// IsUpdate says whether an answer is expected.
-func (m *Message) IsUpdate() bool { return m.update != nil }
 
 // Validated says whether the update was accepted in another life of the run.
 func (m *Message) Validated() bool { return m.update != nil && m.update.Accepted }

@@ -16,7 +16,6 @@ type Fold struct {
 	Time    time.Time // of the last record
 	Closes  history.Terminal
 	pending []Pending
-	unread  []*history.SignalReceived
 	mail    []string
 }
 
@@ -41,9 +40,6 @@ func (f *Fold) Add(rec *history.Record) {
 			f.drop(event.Resolves())
 		case history.Mail:
 			f.mail = append(f.mail, event.MailID())
-			if signal, ok := event.(*history.SignalReceived); ok {
-				f.unread = append(f.unread, signal)
-			}
 		}
 	}
 	for _, command := range rec.Commands {
@@ -87,9 +83,6 @@ func (f *Fold) drop(seq int64) {
 
 // Pending lists what is waited for, in order of sequence numbers.
 func (f *Fold) Pending() []Pending { return f.pending }
-
-// Signals lists every signal of the log, in order, whether the code took it or not.
-func (f *Fold) Signals() []*history.SignalReceived { return f.unread }
 
 // Mail lists the ids of all mail that the log has, or was told of by earlier generations.
 func (f *Fold) Mail() []string { return f.mail }
