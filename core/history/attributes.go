@@ -34,6 +34,8 @@ func (a Attributes) writeIf(w *writer) {
 
 func readAttributes(r *reader) Attributes {
 	attributes := Attributes{}
+	r.authors = true
+	defer func() { r.authors = false }()
 	for key, more := r.first(); more; key, more = r.next() {
 		name := string(key)
 		attributes[name] = r.payload()

@@ -9,9 +9,52 @@ import (
 // that is not known here, or is damaged. A run with such a record is blocked, not failed: nothing is lost.
 var ErrUnreadable = errors.New("unreadable record")
 
+// elsewhere ends the name of a member whose value is the place of a payload, not the payload.
+const elsewhere = '@'
+
+// Encoder gives the stored form where long payloads are kept elsewhere. The zero value keeps all where they are.
+type Encoder struct {
+	// Away says of a payload that it is kept elsewhere, and at which place: the member "input" is then written as "input@"
+	// with that text. Nil: none is. Payloads are asked for in the order in which they are written; attributes always stay.
+	Away func(Payload) (place string, away bool)
+}
+
+// Record gives the stored form of a record.
+func (e Encoder) Record(rec *Record) []byte {
+	w := writer{away: e.Away}
+	writeRecord(&w, rec)
+	return w.out
+}
+
+// Event gives the stored form of an event.
+func (e Encoder) Event(event Event) []byte {
+	w := writer{away: e.Away}
+	writeEvent(&w, event)
+	return w.out
+}
+
+// Command gives the stored form of a command.
+func (e Encoder) Command(command Command) []byte {
+	w := writer{away: e.Away}
+	writeCommand(&w, command)
+	return w.out
+}
+
+// Failure gives the stored form of a failure.
+func (e Encoder) Failure(failure *Failure) []byte {
+	w := writer{away: e.Away}
+	failure.write(&w)
+	return w.out
+}
+
 // AppendRecord appends the stored form of a record.
 func AppendRecord(out []byte, rec *Record) []byte {
 	w := writer{out: out}
+	writeRecord(&w, rec)
+	return w.out
+}
+
+func writeRecord(w *writer, rec *Record) {
 	w.begin()
 	w.int("v", Version)
 	w.int("n", int64(rec.Number))
@@ -41,7 +84,7 @@ func AppendRecord(out []byte, rec *Record) []byte {
 		w.name("events")
 		w.beginList()
 		for _, event := range rec.Events {
-			writeEvent(&w, event)
+			writeEvent(w, event)
 		}
 		w.endList()
 	}
@@ -49,27 +92,18 @@ func AppendRecord(out []byte, rec *Record) []byte {
 		w.name("commands")
 		w.beginList()
 		for _, command := range rec.Commands {
-			writeCommand(&w, command)
+			writeCommand(w, command)
 		}
 		w.endList()
 	}
 	w.end()
-	return w.out
 }
 
 // EncodeEvent gives the stored form of an event, as it lies in an inbox or travels in a message.
-func EncodeEvent(event Event) []byte {
-	w := writer{}
-	writeEvent(&w, event)
-	return w.out
-}
+func EncodeEvent(event Event) []byte { return Encoder{}.Event(event) }
 
 // EncodeCommand gives the stored form of a command, as it travels in a message.
-func EncodeCommand(command Command) []byte {
-	w := writer{}
-	writeCommand(&w, command)
-	return w.out
-}
+func EncodeCommand(command Command) []byte { return Encoder{}.Command(command) }
 
 func writeCommand(w *writer, command Command) {
 	w.begin()
@@ -89,11 +123,15 @@ func writeEvent(w *writer, event Event) {
 
 // Decoder reads records. It remembers the names that come again and again; the zero value is ready for use, by one
 // goroutine at a time.
-type Decoder struct{ names names }
+type Decoder struct {
+	// Fetch gets a payload that is kept elsewhere (see [Encoder]). Nil: a record that has one is unreadable.
+	Fetch func(place string) (Payload, error)
+	names names
+}
 
 // Record reads one record. Its payloads are slices of data, which must not change afterwards.
 func (d *Decoder) Record(data []byte) (*Record, error) {
-	r := &reader{data: data, names: &d.names}
+	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
 	rec, err := readRecord(r)
 	if err == nil {
 		err = r.finish()
@@ -107,9 +145,9 @@ func (d *Decoder) Record(data []byte) (*Record, error) {
 // DecodeRecord reads one record.
 func DecodeRecord(data []byte) (*Record, error) { return new(Decoder).Record(data) }
 
-// DecodeEvent reads one event.
-func DecodeEvent(data []byte) (Event, error) {
-	r := &reader{data: data}
+// Event reads one event.
+func (d *Decoder) Event(data []byte) (Event, error) {
+	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
 	event := readEvent(r)
 	if err := r.finish(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -117,15 +155,31 @@ func DecodeEvent(data []byte) (Event, error) {
 	return event, nil
 }
 
-// DecodeCommand reads one command.
-func DecodeCommand(data []byte) (Command, error) {
-	r := &reader{data: data}
+// Command reads one command.
+func (d *Decoder) Command(data []byte) (Command, error) {
+	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
 	command := readCommand(r)
 	if err := r.finish(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return command, nil
 }
+
+// Failure reads one failure.
+func (d *Decoder) Failure(data []byte) (*Failure, error) {
+	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
+	failure := readFailure(r)
+	if err := r.finish(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return failure, nil
+}
+
+// DecodeEvent reads one event.
+func DecodeEvent(data []byte) (Event, error) { return new(Decoder).Event(data) }
+
+// DecodeCommand reads one command.
+func DecodeCommand(data []byte) (Command, error) { return new(Decoder).Command(data) }
 
 // room is a record with place for one event and one command, which is what most records have: one allocation for three.
 type room struct {

@@ -15,6 +15,10 @@ type reader struct {
 	err    error
 	names  *names
 	causes int // depth of the failure being read
+	// fetch gets a payload that is kept elsewhere; see [Encoder].
+	fetch     func(place string) (Payload, error)
+	elsewhere bool // so the value is that follows the last key
+	authors   bool // keys are the author's, not ours
 }
 
 // names remembers short strings that come again and again: names of activities, units, authors.
@@ -39,7 +43,7 @@ func (n *names) get(text []byte) string {
 
 func (r *reader) fail(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("at byte %d: %s", r.at, fmt.Sprintf(format, args...))
+		r.err = fmt.Errorf("at byte %d: %w", r.at, fmt.Errorf(format, args...))
 		r.at = len(r.data)
 	}
 }
@@ -102,6 +106,10 @@ func (r *reader) next() (key []byte, more bool) {
 func (r *reader) key() ([]byte, bool) {
 	r.space()
 	key := r.string()
+	r.elsewhere = false
+	if last := len(key) - 1; last > 0 && key[last] == elsewhere && !r.authors {
+		key, r.elsewhere = key[:last], true
+	}
 	return key, r.expect(':')
 }
 
@@ -210,11 +218,31 @@ func (r *reader) time() time.Time {
 }
 
 func (r *reader) payload() Payload {
+	if r.elsewhere {
+		return r.fetched()
+	}
 	raw := r.raw()
 	if string(raw) == "null" {
 		return nil
 	}
 	return Payload(raw[:len(raw):len(raw)])
+}
+
+// fetched is a payload of which only the place is here.
+func (r *reader) fetched() Payload {
+	place := r.text()
+	switch {
+	case r.err != nil:
+		return nil
+	case r.fetch == nil:
+		r.fail("a payload is kept elsewhere, at %q, and nothing here can fetch it", place)
+		return nil
+	}
+	payload, err := r.fetch(place)
+	if err != nil {
+		r.fail("the payload at %q: %w", place, err)
+	}
+	return payload
 }
 
 func (r *reader) texts() (texts []string) {

@@ -11,6 +11,7 @@ import (
 type writer struct {
 	out   []byte
 	comma bool
+	away  func(Payload) (place string, away bool) // nil: all stay
 }
 
 func (w *writer) begin() { w.separate(); w.out = append(w.out, '{'); w.comma = false }
@@ -110,11 +111,18 @@ func (w *writer) timeIf(name string, value time.Time) {
 }
 
 func (w *writer) payloadIf(name string, value Payload) {
-	if len(value) > 0 {
-		w.name(name)
-		w.out = append(w.out, value...)
-		w.comma = true
+	if len(value) == 0 {
+		return
 	}
+	if w.away != nil {
+		if place, away := w.away(value); away {
+			w.text(name+string(elsewhere), place)
+			return
+		}
+	}
+	w.name(name)
+	w.out = append(w.out, value...)
+	w.comma = true
 }
 
 func (w *writer) failureIf(value *Failure) {
