@@ -2,13 +2,10 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/reprise-run/reprise/cmd/program"
-	"github.com/reprise-run/reprise/workflows/audit"
-	"github.com/reprise-run/reprise/workflows/order"
+	"github.com/reprise-run/reprise/workflows"
 )
 
 func main() {
-	program.Main(slices.Concat(order.Definitions(), audit.Definitions())...)
+	program.Main(workflows.Definitions()...)
 }

@@ -52,12 +52,12 @@ func (e *Engine) Activate(ctx context.Context, deadline time.Time, messages []Re
 // visit is one look at a run, and all that follows from it: put, send, run steps, put again, delete. It is the author of
 // the records that it puts.
 type visit struct {
-	e        *Engine
-	run      string
-	author   string
-	until    time.Time // when the author has certainly ended
-	deadline time.Time // when it must have ended
-	slot     *slot     // held only during a turn
+	e      *Engine
+	run    string
+	author string
+	until  time.Time // when the author has certainly ended
+	budget budget
+	slot   *slot // held only during a turn
 
 	sent  int       // number of its own newest record whose sends are made
 	tidy  []string  // items to delete at the end
@@ -84,7 +84,7 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 	}
 	author, until := e.Authors.Begin(deadline)
 	defer e.Authors.End(author)
-	v := &visit{e: e, run: run, author: author, until: until, deadline: deadline, steps: &steps{}}
+	v := &visit{e: e, run: run, author: author, until: until, budget: e.newBudget(deadline), steps: &steps{}}
 	defer func() { v.steps.cancel() }()
 	for {
 		if err := v.turn(ctx); err != nil {

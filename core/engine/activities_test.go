@@ -108,6 +108,52 @@ func TestLongWait(t *testing.T) {
 	})
 }
 
+// TestOutlastsItsInvocation: an attempt that goes on for longer than its function may is not cut off without a trace.
+func TestOutlastsItsInvocation(t *testing.T) {
+	late := func(_ *world, ctx context.Context, _ int) (string, error) {
+		if activity.InfoOf(ctx).Attempt == 1 {
+			return "", elapse(context.WithoutCancel(ctx), 200*time.Second)
+		}
+		return "done", nil
+	}
+	three := func(int) time.Duration { return 3 * time.Minute }
+	t.Run("activity", func(t *testing.T) {
+		simulate(t, working(activity.Options{StartToClose: 24 * time.Hour}, late), func(w *world) {
+			w.lifetime = three
+			w.start("r", "main", "1")
+			w.ends(`"done"`)
+			failed := w.answer().Attempts[0].Failure
+			require.ErrorIs(w.t, failed, history.ErrTimeout)
+			require.ErrorContains(w.t, failed, "give functions/task a longer timeout")
+		})
+	})
+	t.Run("step", func(t *testing.T) {
+		simulate(t, working(activity.Options{StartToClose: 24 * time.Hour, Inline: true}, late), func(w *world) {
+			w.lifetime = three
+			w.start("r", "main", "1")
+			w.settle()
+			require.Equal(w.t, history.Failed, w.summary("r").Status)
+			require.ErrorContains(w.t, w.answer().Failure, "make it an activity that is not inline")
+		})
+	})
+	t.Run("step that began late", func(t *testing.T) { // the next invocation has time enough
+		simulate(t, func(w *world) []workflow.Definition {
+			return only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+				first, err := w.step(ctx, "one", 50*time.Second, n)
+				if err != nil {
+					return 0, err
+				}
+				return w.step(ctx, "two", 50*time.Second, first)
+			})(w)
+		}, func(w *world) {
+			w.lifetime = func(int) time.Duration { return 90 * time.Second }
+			w.start("r", "main", "1")
+			w.settle()
+			require.Equal(w.t, history.Completed, w.summary("r").Status, w.show("r"))
+		})
+	})
+}
+
 func TestTimeouts(t *testing.T) {
 	slow := func(_ *world, ctx context.Context, _ int) (string, error) {
 		return "", elapse(context.WithoutCancel(ctx), 20*time.Second)

@@ -29,6 +29,7 @@ type try struct {
 	started   time.Time
 	limit     time.Duration // of this attempt; negative: none
 	which     string        // the timeout that the limit is of
+	budget    budget        // of the invocation that runs it
 	details   history.Payload
 	token     func() string
 	named     atomic.Bool // its token was asked for: there is a state of it
@@ -38,9 +39,9 @@ type try struct {
 	pending bool // it will be completed from outside
 }
 
-// newAttempt makes an attempt; one that is out of time before it begins has failed already.
-func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time) *try {
-	t := &try{e: e, key: key, command: command, number: number, scheduled: scheduled, started: e.Clock.Now(),
+// newAttempt makes an attempt within an invocation's time; one that is out of time before it begins has failed already.
+func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
+	t := &try{e: e, key: key, command: command, number: number, scheduled: scheduled, started: e.Clock.Now(), budget: b,
 		limit: command.Options.StartToClose, which: history.StartToClose}
 	if t.limit == 0 {
 		t.limit = startToClose
@@ -58,6 +59,24 @@ func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, numb
 	return t
 }
 
+// errInvocation is why an attempt is cancelled that outlasts the Lambda function which runs it.
+var errInvocation = errors.New("its invocation is about to end")
+
+// outlasted is the failure of such an attempt. A step that had all of its invocation's time would never have more.
+func (t *try) outlasted() *history.Failure {
+	had := t.budget.end().Sub(t.started).Round(time.Millisecond)
+	failure := history.TimeoutFailure(history.StartToClose, had)
+	if t.command.Inline {
+		failure.NonRetryable = t.budget.whole(t.started)
+		failure.Message = fmt.Sprintf("the step had not ended after %s, when its function was about to be ended: make it an activity that is not inline, "+
+			"or give functions/activate a longer timeout", had)
+		return failure
+	}
+	failure.Message = fmt.Sprintf("the activity had not ended after %s, when its function was about to be ended: give functions/task a longer timeout, "+
+		"have the activity heartbeat and go on from there, or leave its completion to others (activity.ErrPending)", had)
+	return failure
+}
+
 // errBeat is why an attempt is cancelled that did not heartbeat in time.
 var errBeat = errors.New("no heartbeat in time")
 
@@ -67,10 +86,15 @@ func (t *try) perform(invocation context.Context, of *underway, perform registry
 	a := &attempt.Attempt{Run: t.key.Run, Generation: t.key.Generation, Seq: t.key.Seq, ID: t.command.ID, Activity: t.command.Activity,
 		Number: t.number, Scheduled: t.scheduled, Worker: t.e.config.Worker, Details: t.details, Token: t.token}
 	ended := make(chan outcome, 1) // by whatever comes first
-	var deadline time.Time
+	deadline, late := time.Time{}, history.ErrTimeout
 	if t.limit >= 0 {
 		deadline = t.started.Add(t.limit)
-		stop := t.e.Clock.AfterFunc(t.limit, func() { end(ended, outcome{cause: history.ErrTimeout}) })
+	}
+	if last := t.budget.end(); !last.IsZero() && (deadline.IsZero() || last.Before(deadline)) {
+		deadline, late = last, errInvocation
+	}
+	if !deadline.IsZero() {
+		stop := t.e.Clock.AfterFunc(deadline.Sub(t.started), func() { end(ended, outcome{cause: late}) })
 		defer stop()
 	}
 	beats, stop := t.watchBeats(ended)
@@ -95,6 +119,8 @@ func (t *try) perform(invocation context.Context, of *underway, perform registry
 		return
 	case errors.Is(out.cause, errBeat):
 		t.failure = history.TimeoutFailure(history.Heartbeat, t.command.Options.Heartbeat)
+	case errors.Is(out.cause, errInvocation):
+		t.failure = t.outlasted()
 	default:
 		t.failure = history.TimeoutFailure(t.which, t.allowed())
 	}
@@ -106,7 +132,7 @@ type outcome struct {
 	result  history.Payload
 	err     error
 	failure *history.Failure // of a panic
-	cause   error            // its time is over: history.ErrTimeout or errBeat
+	cause   error            // its time is over: history.ErrTimeout, errBeat or errInvocation
 }
 
 // end reports an outcome; the first one counts.

@@ -24,6 +24,34 @@ func (e *Engine) Unblock(ctx context.Context, run string) error {
 	return e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: run, Unblock: true}), "the run was not unblocked")
 }
 
+// UnblockOlder has all runs tried again that were blocked under another version than this deployment's: functions/timer, each
+// minute. It says how many are blocked, and how many of them are tried. A deployment that does not know its version tries none.
+func (e *Engine) UnblockOlder(ctx context.Context) (blocked, tried int, err error) {
+	cursor := ""
+	for {
+		page, next, err := e.Directory.List(ctx, ListQuery{Blocked: true, Limit: ShortestPage, Cursor: cursor})
+		if err != nil {
+			return blocked, tried, err
+		}
+		blocked += len(page)
+		var resumes []Resume
+		for _, run := range page {
+			if e.config.Version != "" && run.Blocked.Version != e.config.Version {
+				resumes = append(resumes, Resume{Run: run.Run, Unblock: true})
+			}
+		}
+		if len(resumes) > 0 {
+			if err := e.Queue.SendResumes(ctx, resumes...); err != nil {
+				return blocked, tried, err
+			}
+		}
+		if tried += len(resumes); next == "" {
+			return blocked, tried, nil
+		}
+		cursor = next
+	}
+}
+
 // isTaken sorts a lost race from other errors.
 func isTaken(err error) (lost bool, other error) {
 	if errors.Is(err, ErrTaken) {

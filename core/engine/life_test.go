@@ -219,6 +219,32 @@ func TestBlockedUntilTheCodeAgrees(t *testing.T) {
 	})
 }
 
+// TestUnblockedByTheNextDeployment: nobody has to ask for it, and nothing is tried again under the version that failed.
+func TestUnblockedByTheNextDeployment(t *testing.T) {
+	simulate(t, twoStarted, func(w *world) {
+		w.start("r", "main", "1")
+		w.signal("r", "m1", "go", `"a"`)
+		w.settle()
+		older := func(blocked, tried int) {
+			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+				b, n, err := e.UnblockOlder(ctx)
+				require.Equal(w.t, [2]int{blocked, tried}, [2]int{b, n})
+				return err
+			}))
+		}
+		older(0, 0)
+		w.upgrade("2", oneTimer)
+		w.signal("r", "m2", "go", `"b"`)
+		w.isBlocked(engine.ReasonNondeterminism, "ran-double")
+		older(1, 0)
+		w.upgrade("", twoStarted)
+		older(1, 0)
+		w.upgrade("3", twoStarted)
+		older(1, 1)
+		w.ends("2")
+	})
+}
+
 func TestBlockedByAStuckUnit(t *testing.T) {
 	stuck := make(chan chan struct{}, 1)
 	define := func(hangs bool) func(w *world) []workflow.Definition {

@@ -10,9 +10,6 @@ import (
 	"github.com/reprise-run/reprise/core/internal/registry"
 )
 
-// stepReserve is the least time that must be left before the invocation's deadline for a step to begin.
-const stepReserve = 10 * time.Second
-
 // steps are those that a visit runs. A lone one runs in the visit's own goroutine; several run side by side.
 type steps struct {
 	generation int             // that they belong to: numbers begin anew in the next one
@@ -63,7 +60,7 @@ func (v *visit) stepsOfGeneration(generation int) {
 // startSteps begins steps that belong to this author, if there is time for them.
 func (v *visit) startSteps(seqs ...int64) {
 	for _, seq := range seqs {
-		if !v.deadline.IsZero() && v.deadline.Sub(v.e.Clock.Now()) < stepReserve {
+		if !v.budget.suffices(v.e.Clock.Now(), 0) {
 			v.steps.left = append(v.steps.left, seq)
 			continue
 		}
@@ -106,7 +103,7 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			result.Failure = history.CancelFailure("cancelled before it began")
 			return result
 		}
-		a := v.e.newAttempt(s.key, s.command, number, s.scheduled)
+		a := v.e.newAttempt(s.key, s.command, number, s.scheduled, v.budget)
 		if a.failure == nil {
 			a.perform(ctx, s.underway, s.perform, nil)
 		}
@@ -121,7 +118,7 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			return result
 		}
 		result.Attempts = keep(result.Attempts, a.failed())
-		if !v.deadline.IsZero() && v.deadline.Sub(v.e.Clock.Now()) < wait+stepReserve {
+		if !v.budget.suffices(v.e.Clock.Now(), wait) {
 			return nil
 		}
 		late, stop := v.e.after(wait)

@@ -10,7 +10,9 @@ import (
 
 // Task executes one attempt of an activity: functions/task. nil: the message may be acknowledged, since the result is filed
 // and the run resumed, or the next attempt is sent (PROTOCOL.md rules 1 and 9).
-func (e *Engine) Task(ctx context.Context, t Task) error {
+//
+// The deadline is that of the invocation: an attempt that would go on longer has failed, and is tried again. Zero: there is none.
+func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	if t.Expire {
 		return e.expire(ctx, t)
 	}
@@ -24,7 +26,7 @@ func (e *Engine) Task(ctx context.Context, t Task) error {
 	if state != nil && state.Cancelled {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled before it began"), Number: t.Attempt}, true)
 	}
-	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled)
+	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, e.newBudget(deadline))
 	a.checkStart(t)
 	if a.failure == nil {
 		if err := e.attempt(ctx, a, t, state); err != nil {

@@ -82,7 +82,7 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 	if next.After(now) {
 		return e.sendTask(ctx, t, next.Sub(now))
 	}
-	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled)
+	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, budget{})
 	a.started, a.failure = state.Started, failure
 	t.Expire = false
 	if wait, again := a.retry(); again {

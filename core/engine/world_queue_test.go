@@ -111,7 +111,7 @@ func (w *world) deliver(p *process, l *letter) *delivery {
 	d := &delivery{w: w, done: make(chan struct{})}
 	go func() {
 		if l.task != nil {
-			d.err = p.engine.Task(p.in(), *l.task)
+			d.err = p.engine.Task(p.in(), w.deadline(number), *l.task)
 		} else {
 			d.err = p.engine.Activate(p.in(), w.deadline(number), []engine.Resume{l.carried()})[0]
 		}

@@ -78,7 +78,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 		store.Close()
 		return nil, err
 	}
-	n.queue.open(handlers{resume: n.resume, task: n.Task, deadResume: n.DeadResume, deadTask: n.DeadTask, failed: n.failed})
+	n.queue.open(handlers{resume: n.resume, task: n.task, deadResume: n.DeadResume, deadTask: n.DeadTask, failed: n.failed})
 	background, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.chores.Go(func() { n.every(background, time.Minute, n.fireDue) })
@@ -119,6 +119,10 @@ func (n *Node) Backlog() (ready, delayed int) { return n.queue.backlog() }
 
 func (n *Node) resume(ctx context.Context, message engine.Resume) error {
 	return n.Activate(ctx, time.Time{}, []engine.Resume{message})[0]
+}
+
+func (n *Node) task(ctx context.Context, message engine.Task) error {
+	return n.Task(ctx, time.Time{}, message)
 }
 
 func (n *Node) failed(what string, received int, err error) {
