@@ -214,7 +214,10 @@ func (r *reader) time() time.Time {
 	if err != nil {
 		r.fail("a time like 2006-01-02T15:04:05Z expected, not %q", text)
 	}
-	return t.UTC()
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 { // it could not be written again
+		r.fail("a time within four-digit years expected, not %q", text)
+	}
+	return t
 }
 
 func (r *reader) payload() Payload {

@@ -38,7 +38,7 @@ var layers = []layer{
 	// The stated system: clocks and the like, behind ports. Adapters know it, and never each other.
 	{"infra/system", []string{"core"}},
 	{"infra", []string{"core", "infra/system"}},
-	{"workflows", []string{"core"}},
+	{"workflows", []string{"core", "workflows"}},
 	{"functions", []string{"core", "infra", "functions", "workflows"}},
 	{"cmd", []string{"core", "infra", "cmd", "workflows"}},
 	{"tests", []string{"core", "infra", "functions", "cmd", "workflows", "tests"}},

@@ -1,0 +1,85 @@
+package sqs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// resumeBody is the form of a resume.
+type resumeBody struct {
+	Version int             `json:"v"`
+	Run     string          `json:"run"`
+	Unblock bool            `json:"unblock"`
+	Carries *itemBody       `json:"carries"`
+	Creates json.RawMessage `json:"creates"` // as offload.Codec stores summaries
+}
+
+type itemBody struct {
+	Key     string          `json:"key"`
+	Stamp   int64           `json:"stamp"`
+	Durable bool            `json:"durable"`
+	Event   json.RawMessage `json:"event"` // as offload.Codec stores events
+}
+
+func (q *Queue) encodeResume(ctx context.Context, m engine.Resume) (string, error) {
+	body := begin(m.Run)
+	body.flag("unblock", m.Unblock)
+	if m.Carries != nil {
+		event, err := q.codec.EncodeEvent(ctx, m.Run, m.Carries.Event)
+		if err != nil {
+			return "", err
+		}
+		item := object(append([]byte(`{"key":`), quote(m.Carries.Key)...))
+		item.number("stamp", m.Carries.Stamp)
+		item.flag("durable", m.Carries.Durable)
+		item.member("event", event)
+		body.member("carries", item.end())
+	}
+	if m.Creates != nil {
+		summary, err := q.codec.EncodeSummary(ctx, m.Creates)
+		if err != nil {
+			return "", err
+		}
+		body.member("creates", summary)
+	}
+	return q.seal(ctx, m.Run, body)
+}
+
+// DecodeResume reads a message that was received from the queue of resumes. An error wraps history.ErrUnreadable if no
+// attempt will ever read it, engine.ErrUnavailable if a long payload did not come.
+func (q *Queue) DecodeResume(ctx context.Context, body string) (engine.Resume, error) {
+	var read resumeBody
+	if err := q.open(ctx, "resume", body, &read); err != nil {
+		return engine.Resume{}, err
+	}
+	if read.Run == "" {
+		return engine.Resume{}, unreadable("resume", body, errors.New("it names no run"))
+	}
+	m := engine.Resume{Run: read.Run, Unblock: read.Unblock}
+	if c := read.Carries; c != nil {
+		event, err := q.codec.DecodeEvent(ctx, c.Event)
+		if err != nil {
+			return engine.Resume{}, fmt.Errorf("the event that a resume of run %q carries: %w", read.Run, err)
+		}
+		if c.Key == "" {
+			return engine.Resume{}, unreadable("resume", body, errors.New("what it carries has no key"))
+		}
+		m.Carries = &engine.Item{Key: c.Key, Event: event, Stamp: c.Stamp, Durable: c.Durable}
+	}
+	if read.Creates != nil {
+		summary, err := q.codec.DecodeSummary(ctx, read.Creates)
+		if err != nil {
+			return engine.Resume{}, fmt.Errorf("the summary that goes with a start of run %q: %w", read.Run, err)
+		}
+		if summary.Run != read.Run || m.Carries == nil {
+			return engine.Resume{}, unreadable("resume", body, errors.New("it creates run "+strconv.Quote(summary.Run)+", and does not carry its start"))
+		}
+		m.Creates = summary
+	}
+	return m, nil
+}
