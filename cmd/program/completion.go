@@ -33,7 +33,7 @@ func (p *program) completeRuns(query engine.ListQuery) cobra.CompletionFunc {
 		ctx, stop := context.WithTimeout(command.Context(), completing)
 		defer stop()
 		query.Limit = engine.ShortestPage
-		server, err := p.connect()
+		server, err := p.connect(ctx)
 		if err != nil {
 			return nil, nothing
 		}
@@ -57,7 +57,7 @@ func (p *program) completeWorkflows(command *cobra.Command, args []string, _ str
 	}
 	ctx, stop := context.WithTimeout(command.Context(), completing)
 	defer stop()
-	server, err := p.connect()
+	server, err := p.connect(ctx)
 	if err != nil {
 		return p.workflows(), cobra.ShellCompDirectiveNoFileComp
 	}

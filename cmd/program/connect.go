@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/aws/signing"
 )
 
 // defaultAddress is where dev listens, and where clients look.
@@ -26,8 +28,10 @@ type asked func(command *cobra.Command, args []string, server *client.Client) er
 // ask makes a command's function of it.
 func (p *program) ask(work asked) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, args []string) error {
-		server, err := p.connect()
-		if err != nil {
+		server, err := p.connect(command.Context())
+		if known := (*exit)(nil); errors.As(err, &known) {
+			return err
+		} else if err != nil {
 			return misuse(command, err)
 		}
 		defer server.Close()
@@ -36,15 +40,66 @@ func (p *program) ask(work asked) func(*cobra.Command, []string) error {
 }
 
 // connect makes a client for the address that was given, or found in the environment, or is the usual one.
-func (p *program) connect() (*client.Client, error) {
+func (p *program) connect(ctx context.Context) (*client.Client, error) {
 	address := p.address
 	if address == "" {
 		address = os.Getenv("REPRISE_ADDRESS")
 	}
 	if address != "" && !strings.Contains(address, "://") {
-		address = "http://" + address
+		scheme := "http://"
+		if host, _, _ := strings.Cut(address, "/"); signing.RegionOf(host) != "" {
+			scheme = "https://"
+		}
+		address = scheme + address
 	}
-	return client.New(client.Config{Address: address, Retries: retries})
+	config := client.Config{Address: address, Retries: retries}
+	signed, err := p.signer(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if signed != nil {
+		config.HTTP = &http.Client{Transport: signed}
+	}
+	return client.New(config)
+}
+
+// What --sign takes beside the name of a region.
+const (
+	signAsUsual = "default" // for the region of the environment or the profile
+	signNothing = "no"
+)
+
+// signer gives what signs requests to an address, nil if nothing does: for hosts of API Gateway, unless it is told not to,
+// and for others, if it is told to.
+func (p *program) signer(ctx context.Context, address string) (*signing.Transport, error) {
+	region := p.sign
+	if region == "" {
+		region = os.Getenv("REPRISE_SIGN")
+	}
+	switch region {
+	case signNothing:
+		return nil, nil
+	case signAsUsual, "":
+		asked := region != ""
+		region = ""
+		if at, err := url.Parse(address); err == nil {
+			region = signing.RegionOf(at.Host)
+		}
+		if region == "" && !asked {
+			return nil, nil
+		}
+	}
+	config, err := signing.Load(ctx, region)
+	switch {
+	case ctx.Err() != nil:
+		return nil, &exit{code: interrupted, err: errors.New("interrupted")}
+	case errors.Is(err, signing.ErrNoRegion):
+		return nil, &exit{code: usage, err: errors.New("there is no AWS region to sign requests for: set AWS_REGION, or say --sign=REGION")}
+	case err != nil:
+		return nil, &exit{code: usage, err: err}
+	}
+	config.Next = client.NewTransport()
+	return signing.New(config), nil
 }
 
 // exitFor sorts what a verb's work gave.
@@ -56,12 +111,15 @@ func (p *program) exitFor(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &exit{code: interrupted, err: errors.New("interrupted")}
 	}
+	if errors.Is(err, signing.ErrNoCredentials) { // they have expired meanwhile
+		return &exit{code: usage, err: root(err)}
+	}
 	if noAnswer := (*url.Error)(nil); errors.As(err, &noAnswer) {
 		return &exit{code: unreachable, err: p.noServer(noAnswer)}
 	}
 	kind := client.CodeOf(err)
 	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused,
-		engine.Rejected: refused, engine.TooLarge: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
+		engine.Rejected: refused, engine.TooLarge: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
 	if !sorted {
 		code = broken
 	}

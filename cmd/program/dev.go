@@ -212,13 +212,6 @@ type up struct {
 	Rebuilt    rebuilt  `json:"rebuilt"`
 }
 
-// rebuilt is what was found unfinished.
-type rebuilt struct {
-	Open      int `json:"open"`
-	Sent      int `json:"sent"`
-	Unblocked int `json:"unblocked"`
-}
-
 // announce says that the server is up, and what to type next.
 func (p *program) announce(s *served) {
 	document := up{Address: s.address, Data: s.data, Version: version(), Workflows: s.node.Workflows(), Activities: s.node.Activities(),
@@ -226,7 +219,7 @@ func (p *program) announce(s *served) {
 	p.print(document, func(w io.Writer) {
 		found, workflows, name := "nothing was under way", "none: give them to program.Main", "WORKFLOW"
 		if r := document.Rebuilt; r != (rebuilt{}) {
-			found = fmt.Sprintf("%d open runs taken up, %d messages sent again, %d blocked runs tried again", r.Open, r.Sent, r.Unblocked)
+			found = r.String()
 		}
 		if len(document.Workflows) > 0 {
 			workflows, name = strings.Join(document.Workflows, ", "), document.Workflows[0]

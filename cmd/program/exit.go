@@ -19,11 +19,11 @@ const (
 
 const exitCodes = `Exit codes:
   0    done
-  1    the run failed, was cancelled or terminated; an update failed; or replay found a mismatch
-  2    the command or its input is wrong
+  1    the run failed, was cancelled or terminated; an update failed; replay found a mismatch; or doctor, something to do
+  2    the command or its input is wrong, or there are no credentials to sign with
   3    the server cannot be reached, or its store does not answer: nothing was accepted, try again
   4    there is no such run, query, generation or token
-  5    refused: it contradicts what is there, the run has ended, or its code said no
+  5    refused: it contradicts what is there, the run has ended, its code said no, or you may not
   6    the run is blocked: it cannot advance until the cause that get shows is gone
   7    something else failed
   130  interrupted`

@@ -68,6 +68,7 @@ type program struct {
 	now         func() time.Time
 
 	address string
+	sign    string
 	output  format
 }
 
@@ -76,7 +77,9 @@ func (p *program) root() *cobra.Command {
 		Use:   p.name,
 		Short: "Durable workflows: the server, and everything one does with its runs",
 		Long: "Durable workflows: the server, and everything one does with its runs.\n\n" +
-			"Clients find the server by --address, else by the variable REPRISE_ADDRESS, else at " + defaultAddress + ".\n\n" + exitCodes,
+			"Clients find the server by --address, else by the variable REPRISE_ADDRESS, else at " + defaultAddress + ". Requests to an API Gateway of AWS " +
+			"(a host of execute-api) are signed with the credentials of the environment, as those of the aws command are; for other hosts, --sign or " +
+			"REPRISE_SIGN has them signed.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetIn(p.in)
@@ -84,8 +87,11 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(misuse)
 	root.PersistentFlags().StringVar(&p.address, "address", "", "the server, as HOST:PORT or a URL (default $REPRISE_ADDRESS, else "+defaultAddress+")")
+	root.PersistentFlags().StringVar(&p.sign, "sign", "", "sign requests for AWS, for a `REGION` or the usual one; no: never (default $REPRISE_SIGN, else for hosts of execute-api)")
+	root.PersistentFlags().Lookup("sign").NoOptDefVal = signAsUsual
 	root.PersistentFlags().VarP(&p.output, "output", "o", "text for people, or json: one document")
 	complete(root, "output", "text", "json")
+	complete(root, "sign", signAsUsual, signNothing)
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "runs", Title: "Runs:"},
 		&cobra.Group{ID: "messages", Title: "Messages to a run:"}, &cobra.Group{ID: "repair", Title: "Ending and repairing runs:"},
 		&cobra.Group{ID: "code", Title: "Code:"})
@@ -93,7 +99,7 @@ func (p *program) root() *cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{"server", []*cobra.Command{p.dev()}},
+		{"server", []*cobra.Command{p.dev(), p.doctor(), p.rebuild()}},
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 func TestSpan(t *testing.T) {
@@ -33,6 +35,84 @@ func TestFailureIsShownWithItsCauses(t *testing.T) {
 		FailureKind: history.ActivityKind, Type: "box", Message: "no boxes", Cause: &history.Failure{FailureKind: history.Application, Type: "Empty",
 			Message: "no boxes", Details: history.Payload(`{"left":0}`), Cause: &history.Failure{FailureKind: history.Panic, Message: "index 3", Stack: "main.go:1\nmain.go:2"}}}}
 	require.Equal(t, "shipping: activity box: no boxes (Empty)\n  details {\"left\":0}\n  panic: index 3\n    main.go:1\n    main.go:2", describeFailure(failure))
+}
+
+// What a diagnosis can say, as no transcript can show it.
+func TestDiagnosisSaysWhatToDo(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	p := &program{name: "reprise", now: func() time.Time { return now }}
+	found := &client.Diagnosis{MoreBlocked: true, Unseen: []string{"the queues: access denied"}, Queues: &client.Queues{Backlog: client.Backlog{Ready: 1, Delayed: 4}, Dead: 3,
+		Messages: []client.DeadMessage{{ID: "m-1", Since: now.Add(-time.Hour), What: "no message of this program", Text: "hello\n  there"}, {ID: "m-2", What: `a resume of run "r"`}}}}
+	for i, reason := range []string{engine.ReasonNondeterminism, engine.ReasonUnreadable, engine.ReasonUndeliverable, engine.ReasonStuck, engine.ReasonActivation} {
+		found.Blocked = append(found.Blocked, client.BlockedRun{Run: fmt.Sprint("r", i), Workflow: "order", Reason: reason, Message: "what\n  where", Since: now.Add(-time.Minute)})
+	}
+	found.Blocked[0].Version = "1.2"
+	for i := range 12 {
+		found.Overdue = append(found.Overdue, client.OverdueTimer{Run: fmt.Sprint("t", i), Generation: 1, Seq: 3, At: now.Add(-time.Hour)})
+	}
+	text := &strings.Builder{}
+	p.writeDiagnosis(text, found)
+	require.Equal(t, `blocked: 5 runs and more (`+"`reprise list --blocked`"+` has them all) cannot advance; what arrives is kept
+
+  r0 (workflow order), for 1m00s, under version 1.2: nondeterminism
+    what
+      where
+    to do: deploy code that agrees with its history again (`+"`reprise replay` checks that), then it goes on by itself; or `reprise reset r0 --to RECORD`"+` has it go on from an earlier record
+
+  r1 (workflow order), for 1m00s: unreadable-record
+    what
+      where
+    to do: deploy the newer version if one wrote the record, then it goes on by itself; or `+"`reprise reset r1 --to RECORD`"+` has it go on from an earlier record
+
+  r2 (workflow order), for 1m00s: undeliverable-resume
+    what
+      where
+    to do: see the log of functions/activate for the cause; once it is gone, `+"`reprise unblock r2`"+` has it tried again
+
+  r3 (workflow order), for 1m00s: stuck-unit
+    what
+      where
+    to do: deploy fixed code, then it goes on by itself
+
+  r4 (workflow order), for 1m00s: failed-activation
+    what
+      where
+    to do: deploy fixed code, then it goes on by itself; if the cause lay elsewhere and is gone, `+"`reprise unblock r4`"+` has it tried again
+
+overdue: 12 timers should have fired, the first one 1h00m ago
+
+  t0 (timer 3), since 2026-01-02 02:04:05
+  t1 (timer 3), since 2026-01-02 02:04:05
+  t2 (timer 3), since 2026-01-02 02:04:05
+  t3 (timer 3), since 2026-01-02 02:04:05
+  t4 (timer 3), since 2026-01-02 02:04:05
+  t5 (timer 3), since 2026-01-02 02:04:05
+  t6 (timer 3), since 2026-01-02 02:04:05
+  t7 (timer 3), since 2026-01-02 02:04:05
+  t8 (timer 3), since 2026-01-02 02:04:05
+  t9 (timer 3), since 2026-01-02 02:04:05
+  … and 2 more
+
+    to do: check that the schedule of functions/timer is enabled and that its log has no errors or throttling; what is overdue fires once it runs
+
+dead: 3 messages that nobody could read, in the dead letter queue
+
+  m-1, sent 2026-01-02 02:04:05: no message of this program
+    hello there
+  m-2: a resume of run "r"
+
+    to do: if a newer version wrote them, deploy it and move them back to their queue (redrive); if they are not the program's, delete them; if they are damaged, delete them and `+"`reprise rebuild`"+` brings back what was lost with them
+
+could not be looked at: the queues: access denied
+
+queues: 1 message to be handled, 4 for later
+`, text.String())
+
+	text.Reset()
+	p.writeDiagnosis(text, &client.Diagnosis{Queues: &client.Queues{Dead: 1}})
+	require.Equal(t, "dead: 1 message that nobody could read, in the dead letter queue\n\n    to do: look at them in the console of SQS, or with `aws sqs receive-message`; "+
+		"if a newer version wrote them, deploy it and move them back to their queue (redrive); if they are not the program's, delete them; if they are damaged, delete them "+
+		"and `reprise rebuild` brings back what was lost with them\n\nqueues: 0 messages to be handled, 0 for later\n", text.String())
 }
 
 // What a run waits for, and what it is blocked for, as no transcript can show it without waiting itself.

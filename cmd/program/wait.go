@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/aws/signing"
 )
 
 func (p *program) wait() *cobra.Command {
@@ -65,24 +66,27 @@ const (
 // follow waits for a run's end, or for its being blocked if that is to end it, and shows what happens meanwhile.
 func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *engine.Summary, err error) {
 	shown := &progress{program: p, server: server, run: run, state: true}
-	var away time.Time
+	var since time.Time
 	for {
+		begun := p.now()
 		shown.during(ctx, func() { summary, err = server.Wait(ctx, run) })
-		noAnswer := (*url.Error)(nil)
+		if p.now().Sub(begun) > longestOutage { // it was answered for a while: this is another outage
+			since = time.Time{}
+		}
 		switch {
 		case err == nil && (summary.Status.Closed() || failBlocked):
 			shown.show(summary, nil)
 			return summary, nil
 		case err == nil:
-			away = time.Time{}
+			since = time.Time{}
 			shown.seen = true
 			shown.show(summary, nil)
-		case ctx.Err() != nil || !errors.As(err, &noAnswer) || !shown.seen:
+		case ctx.Err() != nil || !away(err) || !shown.seen:
 			return nil, err
-		case away.IsZero():
-			away = p.now()
+		case since.IsZero():
+			since = p.now()
 			p.say("the server does not answer; trying again for %s", span(longestOutage))
-		case p.now().Sub(away) > longestOutage:
+		case p.now().Sub(since) > longestOutage:
 			return nil, err
 		}
 		select {
@@ -91,4 +95,10 @@ func (p *program) follow(ctx context.Context, server *client.Client, run string,
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// away says whether an error is that nobody answered who could.
+func away(err error) bool {
+	noAnswer := (*url.Error)(nil)
+	return errors.As(err, &noAnswer) && !errors.Is(err, signing.ErrNoCredentials) || client.CodeOf(err) == engine.Unavailable
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
@@ -75,12 +74,17 @@ func (e *Engine) eachRecord(ctx context.Context, run string, generation int, do 
 	}
 }
 
-// Export goes through all records that count for a generation, in order: where a reset began it, those of the earlier
-// generations that it goes on from come first. An error that each returns ends it, and is returned.
-func (e *Engine) Export(ctx context.Context, run string, generation int, each func(*history.Record) error) error {
+// Export goes through all records that count for a generation, in order, after a place, with the place of each: where a
+// reset began the generation, those of the earlier generations that it goes on from come first. The zero Position is before
+// all of them; generation 0 is the current one. An error that each returns ends it, and is returned.
+func (e *Engine) Export(ctx context.Context, run string, generation int, after Position, each func(Position, *history.Record) error) error {
+	generation, err := e.whichGeneration(ctx, run, generation)
+	if err != nil {
+		return err
+	}
 	var refused error
-	err := e.eachThatCounts(ctx, run, generation, func(_ int, rec *history.Record) error {
-		refused = each(rec)
+	err = e.eachThatCounts(ctx, run, generation, after, func(generation int, rec *history.Record) error {
+		refused = each(Position{generation, rec.Number}, rec)
 		return refused
 	})
 	if refused != nil {
@@ -89,45 +93,54 @@ func (e *Engine) Export(ctx context.Context, run string, generation int, each fu
 	return e.unavailable(err, "the log was not read")
 }
 
-func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int, each func(generation int, rec *history.Record) error) error {
-	first, err := e.Runs.Records(ctx, run, generation, 0)
-	if err != nil {
-		return err
+// eachThatCounts goes through the records after a place that count for a generation.
+func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int, after Position, each func(generation int, rec *history.Record) error) error {
+	own := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: generation, more: true}
+	if after.Generation == generation {
+		own.last = after.Record
+		return own.upTo(math.MaxInt, each)
 	}
-	own := history.Base{Generation: generation, Record: math.MaxInt}
-	segments := []history.Base{own}
-	if base := baseOf(&View{Records: first}); base != nil {
+	if own.page, own.err = e.Runs.Records(ctx, run, generation, 0); own.err != nil {
+		return own.err
+	}
+	if base := baseOf(&View{Records: own.page}); base != nil {
 		earlier, err := e.segments(ctx, run, *base)
 		if err != nil {
 			return err
 		}
-		segments = slices.Concat(earlier, segments)
-	}
-	for _, segment := range segments {
-		log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}
-		if segment == own {
-			log.page = first
-		}
-		for {
-			rec, err := log.next()
-			if err != nil {
-				return err
+		for _, segment := range earlier {
+			if segment.Generation < after.Generation {
+				continue
 			}
-			if rec == nil || rec.Number > segment.Record {
-				break
+			log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}
+			if segment.Generation == after.Generation {
+				log.last = after.Record
 			}
-			if err := each(segment.Generation, rec); err != nil {
+			if err := log.upTo(segment.Record, each); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return own.upTo(math.MaxInt, each)
+}
+
+// upTo goes through the records up to a number.
+func (r *logReader) upTo(last int, each func(generation int, rec *history.Record) error) error {
+	for {
+		rec, err := r.next()
+		if rec == nil || err != nil || rec.Number > last {
+			return err
+		}
+		if err := each(r.generation, rec); err != nil {
+			return err
+		}
+	}
 }
 
 // fold reads all that counts for a generation without running its code.
 func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine.Fold, error) {
 	whole, own := &machine.Fold{}, 0
-	err := e.eachThatCounts(ctx, run, generation, func(g int, rec *history.Record) error {
+	err := e.eachThatCounts(ctx, run, generation, Position{}, func(g int, rec *history.Record) error {
 		if whole.Add(rec); g == generation {
 			own = rec.Number
 		}

@@ -95,16 +95,25 @@ func (e *Engine) awaited(ctx context.Context, run string, states []*TaskState) (
 
 // History gives a part of a generation's log: the records after a number, until there are none. Generation 0 is the current one.
 func (e *Engine) History(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
-	summary, err := e.Get(ctx, run)
+	generation, err := e.whichGeneration(ctx, run, generation)
 	if err != nil {
 		return nil, err
 	}
-	if generation == 0 {
-		generation = summary.Generation
-	}
-	if generation < 1 || generation > summary.Generation {
-		return nil, fail(NotFound, "run %q has generations 1 to %d, not %d", run, summary.Generation, generation)
-	}
 	records, err := e.Runs.Records(ctx, run, generation, after)
 	return records, e.unavailable(err, "the log was not read")
+}
+
+// whichGeneration finds a generation of a run: 0 is the current one.
+func (e *Engine) whichGeneration(ctx context.Context, run string, generation int) (int, error) {
+	summary, err := e.Get(ctx, run)
+	if err != nil {
+		return 0, err
+	}
+	if generation == 0 {
+		return summary.Generation, nil
+	}
+	if generation < 1 || generation > summary.Generation {
+		return 0, fail(NotFound, "run %q has generations 1 to %d, not %d", run, summary.Generation, generation)
+	}
+	return generation, nil
 }

@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
@@ -11,29 +14,59 @@ import (
 
 // Rebuilt says what a rebuild found.
 type Rebuilt struct {
+	// Open runs; messages that were sent for them; and runs that were blocked, and are tried again.
 	Open, Sent, Unblocked int
 }
 
+// rebuildReserve is how much of the time that is left a page keeps for its last run and its answer.
+const rebuildReserve = 5 * time.Second
+
 // Rebuild brings back what was in the queues, from logs and inboxes alone (rule 10): for each open run, what its log has
 // pending is sent again; runs with something to do are resumed; and runs that are blocked are tried again. API calls that
-// were in flight when the queues were lost must have ended.
+// were in flight when the queues were lost must have ended. It may be done again, also where nothing was lost.
 func (e *Engine) Rebuild(ctx context.Context) (done Rebuilt, err error) {
-	cursor := ""
-	for {
-		runs, next, err := e.Directory.Unfinished(ctx, cursor)
-		if err != nil {
+	for cursor := ""; ; {
+		page, next, err := e.RebuildPage(ctx, cursor)
+		done.Open += page.Open
+		done.Sent += page.Sent
+		done.Unblocked += page.Unblocked
+		if err != nil || next == "" {
 			return done, err
-		}
-		for _, run := range runs {
-			if err := e.rebuildRun(ctx, run, &done); err != nil && !errors.Is(err, ErrNoRun) {
-				return done, err
-			}
-		}
-		if next == "" {
-			return done, nil
 		}
 		cursor = next
 	}
+}
+
+// RebuildPage is a part of [Engine.Rebuild], for those whose time is short: the runs of one page, or those that it comes to
+// until five seconds before the context's deadline, but one at least. It begins where the cursor says, first with none, and
+// next is the cursor of the following part; "" at the end. After an error, the same cursor does the part again.
+func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, next string, err error) {
+	last, place, ours := strings.Cut(cursor, "#")
+	if cursor != "" && !ours {
+		return done, "", fail(Invalid, "%q is no cursor of a rebuild: take it from the page before", cursor)
+	}
+	runs, next, err := e.Directory.Unfinished(ctx, place)
+	if err != nil {
+		return done, "", e.unavailable(err, "the runs were not listed")
+	}
+	runs = runs[slices.Index(runs, last)+1:] // where it is not there any more, all of them: again does no harm
+	for i, run := range runs {
+		if i > 0 && e.nearsItsEnd(ctx) {
+			return done, runs[i-1] + "#" + place, nil
+		}
+		if err := e.rebuildRun(ctx, run, &done); err != nil && !errors.Is(err, ErrNoRun) {
+			return done, "", e.unavailable(err, fmt.Sprintf("run %q was not rebuilt", run))
+		}
+	}
+	if next != "" {
+		next = "#" + next
+	}
+	return done, next, nil
+}
+
+func (e *Engine) nearsItsEnd(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return limited && deadline.Sub(e.Clock.Now()) < rebuildReserve
 }
 
 func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) error {

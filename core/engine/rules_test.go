@@ -351,6 +351,9 @@ func TestRuleAcknowledgeLast(t *testing.T) {
 
 func TestRuleHandOver(t *testing.T) {
 	define := only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+		if _, err := w.step(ctx, "long", 7*time.Second, 1); err != nil {
+			return 0, err
+		}
 		started := workflow.Start(ctx, callDouble, n)
 		if _, err := w.step(ctx, "a", time.Second, 1); err != nil {
 			return 0, err
@@ -360,12 +363,12 @@ func TestRuleHandOver(t *testing.T) {
 	simulate(t, define, func(w *world) {
 		w.lifetime = func(number int) time.Duration {
 			if number == 1 {
-				return 5 * time.Second
+				return 10 * time.Second // of which the second step finds too little
 			}
 			return time.Minute
 		}
 		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait())
-		task := w.takeOne("task r/1/0 attempt 1")
+		task := w.takeOne("task r/1/1 attempt 1")
 		w.pass(2 * time.Minute)
 		require.Empty(w.t, w.inbox("r"))
 		w.once()

@@ -12,13 +12,13 @@ import (
 
 func (h *Handler) activityEndpoints() []endpoint {
 	const tag = "activities"
-	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, false}}
+	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, ""}}
 	fails := []engine.Code{engine.NotFound}
 	params := []*huma.Param{tokenParam()}
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", tag: tag, summary: "List a run's activities under way",
 			describe: "Those that heartbeat, run long, have failed before, or wait to be completed from outside. Others are only in the run's history.",
-			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, false}},
+			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, ""}},
 			fails: fails, serve: (*call).listActivities},
 		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", tag: tag, summary: "Complete an activity from outside",
 			describe: "By the token that the activity was given and passed on.",
@@ -27,7 +27,7 @@ func (h *Handler) activityEndpoints() []endpoint {
 			describe: "It is final: the activity is not tried again.",
 			params:   params, body: client.FailBody{}, answers: done, fails: fails, serve: (*call).failActivity},
 		{method: http.MethodPost, path: "/v1/activities/{token}/heartbeat", id: "heartbeat-activity", tag: tag, summary: "Say that an activity is being worked on",
-			params: params, body: client.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", client.Beat{}, false}},
+			params: params, body: client.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", client.Beat{}, ""}},
 			fails: fails, serve: (*call).heartbeatActivity},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 // Config of a handler.
@@ -35,6 +36,14 @@ type Config struct {
 	// LongestWait is where a caller's wait is cut short: it is answered with how things stand, and may ask again. Zero: a
 	// minute. Gateways cut off what takes longer than theirs.
 	LongestWait time.Duration
+	// LongestAnswer is how many bytes an answer's body may have, for gateways that give no more; what is longer becomes a
+	// problem, a listing gives fewer runs at once, and logs come in pieces anyway. Zero: there is no limit.
+	LongestAnswer int
+	// Rebuild allows to have the queues rebuilt (PROTOCOL.md rule 10) while the server is up. False: its queues live and die with
+	// it, and it has rebuilt them at its start.
+	Rebuild bool
+	// Queues says how the queues are, for a diagnosis. Nil: what Backlog says.
+	Queues func(context.Context) (client.Queues, error)
 	// Logger for faults of ours. Nil: none.
 	Logger *slog.Logger
 }
@@ -96,7 +105,7 @@ func (h *Handler) EndWaits() { h.endWaits() }
 // endpoints are all there are, in the order in which the document lists them.
 func (h *Handler) endpoints() []endpoint {
 	var all []endpoint
-	for _, some := range [][]endpoint{h.runEndpoints(), h.logEndpoints(), h.mailEndpoints(), h.activityEndpoints(), h.serverEndpoints()} {
+	for _, some := range [][]endpoint{h.runEndpoints(), h.logEndpoints(), h.mailEndpoints(), h.activityEndpoints(), h.serverEndpoints(), h.repairEndpoints()} {
 		all = append(all, some...)
 	}
 	return all

@@ -70,6 +70,7 @@ func (r reviewer) activity() *activity.Activity[string, string] {
 // world is a server on a real engine.
 type world struct {
 	*testing.T
+	store   *sqlite.Store
 	node    *local.Node
 	handler *api.Handler
 	server  *httptest.Server
@@ -95,7 +96,7 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 	}
 	handler, err := api.New(config)
 	require.NoError(t, err)
-	w := &world{T: t, node: node, handler: handler, server: httptest.NewServer(handler), tokens: r.tokens}
+	w := &world{T: t, store: store, node: node, handler: handler, server: httptest.NewServer(handler), tokens: r.tokens}
 	w.client, err = client.New(client.Config{Address: w.server.URL, Poll: 5 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() {

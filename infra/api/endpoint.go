@@ -32,9 +32,15 @@ type endpoint struct {
 
 // reply describes a successful answer.
 type reply struct {
-	when string
-	body any // a value of its type; nil: it has none
-	hint bool
+	when   string
+	body   any    // a value of its type; nil: it has none
+	header string // that it may have; empty: none
+}
+
+// headers of answers, as the document describes them.
+var headers = map[string]string{
+	client.HintHeader: "What may be wrong, though the start was accepted: the workflow is not registered here.",
+	client.NextHeader: "What to give as after for the next piece; missing with the last one.",
 }
 
 // call is one request on its way.
@@ -92,19 +98,15 @@ func (h *Handler) describe(r reply) *huma.Response {
 	default:
 		response.Content = map[string]*huma.MediaType{"application/json": {Schema: h.registry.Schema(reflect.TypeOf(r.body), true, "")}}
 	}
-	if r.hint {
-		response.Headers = map[string]*huma.Param{client.HintHeader: {Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "What may be wrong, though the start was accepted: the workflow is not registered here."}}
+	if r.header != "" {
+		response.Headers = map[string]*huma.Param{r.header: {Schema: text(), Description: headers[r.header]}}
 	}
 	return response
 }
 
 // describeProblems lists, for each status, the codes that it stands for.
 func (h *Handler) describeProblems(operation *huma.Operation, e endpoint) {
-	codes := append([]engine.Code{engine.Invalid, engine.Unavailable, engine.Internal, client.Forbidden}, e.fails...)
-	if e.body != nil {
-		codes = append(codes, engine.TooLarge)
-	}
+	codes := append([]engine.Code{engine.Invalid, engine.Unavailable, engine.Internal, engine.TooLarge, client.Forbidden}, e.fails...)
 	byStatus := map[int][]string{}
 	for _, code := range codes {
 		status, title := statusOf(code)

@@ -12,9 +12,9 @@ func (h *Handler) serverEndpoints() []endpoint {
 	const tag = "server"
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/info", id: "get-info", tag: tag, summary: "What this server is",
-			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, false}}, serve: (*call).getInfo},
+			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, ""}}, serve: (*call).getInfo},
 		{method: http.MethodGet, path: "/v1/health", id: "get-health", tag: tag, summary: "Whether this server can do its work",
-			answers: map[int]reply{http.StatusOK: {"It can.", client.Health{}, false}}, serve: (*call).getHealth},
+			answers: map[int]reply{http.StatusOK: {"It can.", client.Health{}, ""}}, serve: (*call).getHealth},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 func (h *Handler) mailEndpoints() []endpoint {
 	const tag = "messages"
-	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, false}}
+	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, ""}}
 	fails := []engine.Code{engine.NotFound, engine.Closed}
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
@@ -22,12 +22,12 @@ func (h *Handler) mailEndpoints() []endpoint {
 			describe: "An update is answered by the workflow. One that is not answered in time goes on: repeat it with its id to ask again. " +
 				"That the workflow rejected it is an answer, too: see phase.",
 			params: []*huma.Param{runParam(), nameParam("update", "add-item"), waitParam("for the answer")}, body: client.MailBody{},
-			answers: map[int]reply{http.StatusOK: {"It is completed or rejected.", engine.UpdateAnswer{}, false}, http.StatusAccepted: {"It is durable, and not answered yet.", engine.UpdateAnswer{}, false}},
+			answers: map[int]reply{http.StatusOK: {"It is completed or rejected.", engine.UpdateAnswer{}, ""}, http.StatusAccepted: {"It is durable, and not answered yet.", engine.UpdateAnswer{}, ""}},
 			fails:   fails, serve: (*call).updateRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/queries/{name}", id: "query-run", tag: tag, summary: "Ask a run a question",
 			describe: "It changes nothing. Runs that have ended answer, too.",
 			params:   []*huma.Param{runParam(), nameParam("query", "total")}, body: client.QueryBody{},
-			answers: map[int]reply{http.StatusOK: {"The workflow's answer.", client.QueryAnswer{}, false}},
+			answers: map[int]reply{http.StatusOK: {"The workflow's answer.", client.QueryAnswer{}, ""}},
 			fails:   []engine.Code{engine.NotFound, engine.Rejected, engine.Blocked}, serve: (*call).queryRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/cancel", id: "cancel-run", tag: tag, summary: "Ask a run to stop",
 			describe: "Its code is told, and may clean up.",

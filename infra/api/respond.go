@@ -3,15 +3,19 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/reprise-run/reprise/core/engine"
 )
 
 // encoding is a buffer with the encoder that fills it.
 type encoding struct {
 	text    bytes.Buffer
 	encoder *json.Encoder
+	err     error
 }
 
 var encodings = sync.Pool{New: func() any {
@@ -21,34 +25,60 @@ var encodings = sync.Pool{New: func() any {
 	return e
 }}
 
-// answer writes a successful answer.
+// answer writes a successful answer, unless it is longer than answers may be: then the error has the code too-large.
 func (c *call) answer(status int, body any) error {
-	respond(c.w, status, "application/json", body)
+	e := encode(body)
+	defer e.free()
+	if size, most := e.text.Len(), c.config.LongestAnswer; most > 0 && size > most && e.err == nil {
+		done := "the"
+		if c.r.Method != http.MethodGet {
+			done = "it was done, but the"
+		}
+		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("%s answer has %d bytes, and no more than %d can be given here: "+
+			"a run's export comes in pieces, and has all values", done, size, most)}
+	}
+	e.write(c.w, status, "application/json")
 	return nil
 }
 
 // respond writes an answer with a body.
 func respond(w http.ResponseWriter, status int, contentType string, body any) {
+	e := encode(body)
+	defer e.free()
+	e.write(w, status, contentType)
+}
+
+func encode(body any) *encoding {
 	e := encodings.Get().(*encoding)
-	defer func() {
-		const kept = 64 << 10
-		if e.text.Cap() <= kept {
-			e.text.Reset()
-			encodings.Put(e)
-		}
-	}()
-	if err := e.encoder.Encode(body); err != nil { // something stored is not JSON
+	e.err = e.encoder.Encode(body)
+	return e
+}
+
+func (e *encoding) free() {
+	const kept = 64 << 10
+	if e.text.Cap() <= kept {
+		e.text.Reset()
+		encodings.Put(e)
+	}
+}
+
+func (e *encoding) write(w http.ResponseWriter, status int, contentType string) {
+	if e.err != nil { // something stored is not JSON
 		e.text.Reset()
 		status, contentType = http.StatusInternalServerError, "application/problem+json"
 		e.text.WriteString(`{"type":"urn:reprise:problem:internal","title":"A fault of ours","status":500,"code":"internal","detail":` +
-			strconv.Quote("the answer cannot be encoded: "+err.Error()) + "}\n")
+			strconv.Quote("the answer cannot be encoded: "+e.err.Error()) + "}\n")
 	}
+	writeText(w, status, contentType, e.text.Bytes())
+}
+
+func writeText(w http.ResponseWriter, status int, contentType string, text []byte) {
 	header := w.Header()
 	header["Content-Type"] = []string{contentType}
 	header["X-Content-Type-Options"] = noSniff
 	header["Cache-Control"] = noStore
 	w.WriteHeader(status)
-	_, _ = w.Write(e.text.Bytes()) // the caller may have gone
+	_, _ = w.Write(text) // the caller may have gone
 }
 
 var (

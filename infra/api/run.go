@@ -23,17 +23,17 @@ func (h *Handler) runEndpoints() []endpoint {
 			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
 				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint.",
 			params: []*huma.Param{waitParam(untilEnd)}, body: client.StartBody{},
-			answers: map[int]reply{http.StatusCreated: {"The run was started.", engine.Summary{}, true}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", engine.Summary{}, true}},
+			answers: map[int]reply{http.StatusCreated: {"The run was started.", engine.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", engine.Summary{}, client.HintHeader}},
 			fails:   []engine.Code{engine.Conflict}, serve: (*call).startRun},
 		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
 			describe: "The latest start first, page by page.", params: listParams(),
-			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, false}}, fails: []engine.Code{engine.TooLarge}, serve: (*call).listRuns},
+			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: (*call).listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
 			params:  []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, false}}, fails: []engine.Code{engine.NotFound}, serve: (*call).getRun},
+			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound}, serve: (*call).getRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", tag: tag, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
-			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, false}}, fails: []engine.Code{engine.NotFound}, serve: (*call).unblockRun},
+			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []engine.Code{engine.NotFound}, serve: (*call).unblockRun},
 	}
 }
 
@@ -127,14 +127,20 @@ func (c *call) listRuns() error {
 	if query.Attributes, err = parseAttributes(c.queried["attribute"]); err != nil {
 		return err
 	}
-	runs, next, err := c.engine.List(c.r.Context(), query)
-	if err != nil {
-		return err
+	for {
+		runs, next, err := c.engine.List(c.r.Context(), query)
+		if err != nil {
+			return err
+		}
+		if runs == nil {
+			runs = []*engine.Summary{}
+		}
+		err = c.answer(http.StatusOK, &client.Page{Runs: runs, Next: next})
+		if len(runs) < 2 || engine.CodeOf(err) != engine.TooLarge {
+			return err
+		}
+		query.Limit = len(runs) / 2 // a page may be shorter than was asked for
 	}
-	if runs == nil {
-		runs = []*engine.Summary{}
-	}
-	return c.answer(http.StatusOK, &client.Page{Runs: runs, Next: next})
 }
 
 // statuses that a run can have; those of generations that go on in the next one are no run's.

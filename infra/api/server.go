@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of a connection. There is none for writing an answer: waits and exports take as long as they take.
+// Limits of a connection. There is none for writing an answer: waits and values take as long as they take.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute

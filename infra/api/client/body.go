@@ -1,6 +1,8 @@
 package client
 
 import (
+	"time"
+
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -110,6 +112,60 @@ type Backlog struct {
 type Health struct {
 	Status string `json:"status" doc:"ok." example:"ok"`
 }
+
+// Diagnosis is what does not go on by itself.
+type Diagnosis struct {
+	Healthy     bool           `json:"healthy" doc:"There is nothing to do." example:"false"`
+	Blocked     []BlockedRun   `json:"blocked" doc:"Runs that cannot advance, the latest start first."`
+	MoreBlocked bool           `json:"moreBlocked,omitempty" doc:"There are further ones: the list of blocked runs has them all."`
+	Overdue     []OverdueTimer `json:"overdue" doc:"Timers that should have fired and that nobody has fired, the earliest first; not always all of them."`
+	Queues      *Queues        `json:"queues,omitempty" doc:"How the queues are; missing where nobody counts."`
+	Unseen      []string       `json:"unseen,omitempty" doc:"What could not be looked at, and why."`
+}
+
+// BlockedRun is a run that cannot advance, and why.
+type BlockedRun struct {
+	Run      string    `json:"run" doc:"The run's id." example:"order-17"`
+	Workflow string    `json:"workflow" doc:"The run's workflow." example:"order"`
+	Reason   string    `json:"reason" doc:"Why, as a stable code." example:"unknown-workflow"`
+	Message  string    `json:"message" doc:"What happened, where, and what to do."`
+	Since    time.Time `json:"since" doc:"Since when." example:"2026-01-01T00:00:05Z"`
+	Version  string    `json:"version,omitempty" doc:"The deployment under which it happened: another one is tried by itself." example:"0.1.0"`
+}
+
+// OverdueTimer is a long timer that should have fired.
+type OverdueTimer struct {
+	Run        string    `json:"run" doc:"The id of the run that waits for it." example:"order-17"`
+	Generation int       `json:"generation" doc:"The run's generation." example:"1"`
+	Seq        int64     `json:"seq" doc:"The number of the run's command." example:"3"`
+	At         time.Time `json:"at" doc:"When it was due." example:"2026-01-01T00:00:05Z"`
+}
+
+// Queues says how the queues are.
+type Queues struct {
+	Backlog
+	Dead     int           `json:"dead" doc:"Messages that nobody could read, in the dead letter queue." example:"0"`
+	Messages []DeadMessage `json:"messages,omitempty" doc:"Some of those that nobody could read."`
+}
+
+// DeadMessage is a message that nobody could read.
+type DeadMessage struct {
+	ID    string    `json:"id" doc:"The queue's id of the message." example:"5fea7756-0ea4-451a-a703-a558b933e274"`
+	Since time.Time `json:"since,omitzero" doc:"When it was sent." example:"2026-01-01T00:00:05Z"`
+	What  string    `json:"what" doc:"What it is, as far as that can be told, and why it could not be read." example:"a resume of run \"order-17\""`
+	Text  string    `json:"text,omitempty" doc:"How it begins."`
+}
+
+// Rebuilt says what one page of a rebuild did.
+type Rebuilt struct {
+	Open      int    `json:"open" doc:"Open runs that were looked at." example:"120"`
+	Sent      int    `json:"sent" doc:"Messages that were sent again." example:"97"`
+	Unblocked int    `json:"unblocked" doc:"Blocked runs that are tried again." example:"2"`
+	Next      string `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
+}
+
+// NextHeader is the header of a piece of an export: what to give as after for the next one.
+const NextHeader = "Reprise-Next"
 
 // HintHeader is the header of a start's answer that says what may be wrong with it, though it was accepted.
 const HintHeader = "Reprise-Hint"

@@ -4,7 +4,7 @@
 // [Signal], [Update], [Query]) take the typed definitions that workflows are written with, and are what a Go program wants.
 //
 // A call that fails may be repeated: starts and mail carry an id, made here if the caller gives none, so the client itself
-// repeats what was refused for a moment (503, no connection) until [Config.Retries] or the context ends it.
+// repeats what was refused for a moment (429, 502, 503, 504, no connection) until [Config.Retries] or the context ends it.
 package client
 
 import (
@@ -22,10 +22,10 @@ const DefaultAddress = "http://127.0.0.1:7717"
 
 // Config of a client. The zero value reaches a development server on this machine.
 type Config struct {
-	// Address of the API, as http://host:port or https://host. Empty: [DefaultAddress].
+	// Address of the API, as http://host:port or https://host, with a path where the API lies below one: the stage of an API
+	// Gateway. Empty: [DefaultAddress].
 	Address string
-	// HTTP performs requests. Nil: one that keeps up to 256 connections for the next requests. A timeout in it must be
-	// longer than Poll.
+	// HTTP performs requests. Nil: one with the transport of [NewTransport]. A timeout in it must be longer than Poll.
 	HTTP *http.Client
 	// Retries is how often one call is repeated at most, after 50 ms, and twice as long each further time, up to 2 s.
 	// Zero: 6, which takes about 3 s. Negative: none.
@@ -46,7 +46,7 @@ type Client struct {
 func New(config Config) (*Client, error) {
 	config = config.withDefaults()
 	base, err := url.Parse(config.Address)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("the address %q is not of the form http://host:port or https://host", config.Address)
 	}
 	return &Client{config: config, base: strings.TrimSuffix(base.String(), "/")}, nil
@@ -57,8 +57,7 @@ func (c Config) withDefaults() Config {
 		c.Address = DefaultAddress
 	}
 	if c.HTTP == nil {
-		c.HTTP = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256,
-			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second}}
+		c.HTTP = &http.Client{Transport: NewTransport()}
 	}
 	if c.Retries == 0 {
 		c.Retries = 6
@@ -67,6 +66,13 @@ func (c Config) withDefaults() Config {
 		c.Poll = 25 * time.Second
 	}
 	return c
+}
+
+// NewTransport makes a transport that keeps up to 256 connections to one host for the next requests, and waits 10 s for a
+// new one at most.
+func NewTransport() *http.Transport {
+	return &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second}
 }
 
 // Address is where the client sends its requests.

@@ -66,6 +66,7 @@ var (
 type door struct {
 	*client.Client
 	address string
+	api     http.Handler
 	// fault answers a request instead of the API, if it says so.
 	fault atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool]
 }
@@ -78,7 +79,7 @@ func open(t *testing.T) *door {
 	require.NoError(t, err)
 	handler, err := api.New(api.Config{Engine: node.Engine, Version: "1"})
 	require.NoError(t, err)
-	d := &door{}
+	d := &door{api: handler}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := d.fault.Load(); fault == nil || !(*fault)(w, r) {
 			handler.ServeHTTP(w, r)

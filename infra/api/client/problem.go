@@ -3,13 +3,13 @@ package client
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-// Forbidden is the one code that the API has beside the engine's: a request that a browser made for another site.
+// Forbidden is the one code that there is beside the engine's: a request that a browser made for another site, or that a
+// gateway before the API let nobody through with.
 const Forbidden engine.Code = "forbidden"
 
 // Problem is an error that the API answered with (RFC 9457). Find it with errors.As, and decide by its code.
@@ -24,6 +24,9 @@ type Problem struct {
 	Code engine.Code `json:"code" doc:"What kind of problem it is, as a stable code: programs decide by it." example:"not-found"`
 	// Detail says what happened, where, and what to do.
 	Detail string `json:"detail" doc:"What happened, where, and what to do." example:"there is no run with the id \"order-17\""`
+
+	// unsure: what was asked for may have been done all the same.
+	unsure bool
 }
 
 // Error is the detail.
@@ -41,12 +44,7 @@ func CodeOf(err error) engine.Code {
 func problemOf(response *http.Response, body []byte) *Problem {
 	p := &Problem{}
 	if json.Unmarshal(body, p) != nil || p.Code == "" {
-		const most = 200
-		p = &Problem{Type: "about:blank", Title: http.StatusText(response.StatusCode), Code: engine.Internal,
-			Detail: fmt.Sprintf("%s answered %s, and not as this API does: %.*q", response.Request.URL.Host, response.Status, most, body)}
-		if response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusGatewayTimeout {
-			p.Code = engine.Unavailable
-		}
+		p = between(response.Request.URL.Host, response.StatusCode, body)
 	}
 	p.Status = response.StatusCode
 	return p

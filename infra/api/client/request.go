@@ -42,16 +42,33 @@ type answer struct {
 	header http.Header
 }
 
-// do performs a call and decodes its answer into what into points to, if it is not nil.
+// do performs a call, again if need be, and reads its answer into what into points to: a buffer takes the text as it is,
+// anything else what it decodes to. Nil: it is not looked at.
 func (c *Client) do(ctx context.Context, call request, into any) (answer, error) {
-	response, err := c.send(ctx, call)
+	if strings.Contains(call.path, "//") || strings.HasSuffix(call.path, "/") {
+		return answer{}, fmt.Errorf("%s %s: an id or a name is empty", call.method, call.path)
+	}
+	var body []byte
+	if call.body != nil {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(call.body); err != nil {
+			return answer{}, fmt.Errorf("%s %s: the request cannot be encoded: %w", call.method, call.path, err)
+		}
+		body = bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	}
+	response, err := c.send(ctx, call, body)
 	if err != nil {
 		return answer{}, err
 	}
 	defer response.Body.Close()
-	if into == nil {
+	switch into := into.(type) {
+	case nil:
 		_, err = io.Copy(io.Discard, response.Body)
-	} else {
+	case *bytes.Buffer:
+		_, err = into.ReadFrom(response.Body)
+	default:
 		err = json.NewDecoder(response.Body).Decode(into)
 	}
 	if err != nil {
@@ -60,21 +77,8 @@ func (c *Client) do(ctx context.Context, call request, into any) (answer, error)
 	return answer{response.StatusCode, response.Header}, nil
 }
 
-// send performs a call, again if need be, and gives a successful response, whose body the caller closes.
-func (c *Client) send(ctx context.Context, call request) (*http.Response, error) {
-	if strings.Contains(call.path, "//") || strings.HasSuffix(call.path, "/") {
-		return nil, fmt.Errorf("%s %s: an id or a name is empty", call.method, call.path)
-	}
-	var body []byte
-	if call.body != nil {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(call.body); err != nil {
-			return nil, fmt.Errorf("%s %s: the request cannot be encoded: %w", call.method, call.path, err)
-		}
-		body = bytes.TrimSuffix(text.Bytes(), []byte("\n"))
-	}
+// send gives a successful response, whose body the caller closes.
+func (c *Client) send(ctx context.Context, call request, body []byte) (*http.Response, error) {
 	for attempt := 0; ; attempt++ {
 		response, err := c.attempt(ctx, call, body)
 		if err == nil || attempt >= c.config.Retries || ctx.Err() != nil || !again(err, call.once) {
@@ -122,8 +126,8 @@ func (c *Client) attempt(ctx context.Context, call request, body []byte) (*http.
 // again says whether another attempt may do better. An answer decides by its code; without one, a call that may be
 // repeated is, and one that may not only if it never left.
 func again(err error, once bool) bool {
-	if code := CodeOf(err); code != "" {
-		return code == engine.Unavailable
+	if p := (*Problem)(nil); errors.As(err, &p) {
+		return p.Code == engine.Unavailable && !(once && p.unsure)
 	}
 	return !once || errors.Is(err, syscall.ECONNREFUSED)
 }

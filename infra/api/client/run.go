@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -167,15 +168,25 @@ func (c *Client) Records(ctx context.Context, run string, generation int) iter.S
 	}
 }
 
-// Export writes a generation's whole log, in the form that history.DecodeExport reads. Generation 0 is the current one.
+// Export writes a generation's whole log, in the form that history.DecodeExport reads. Generation 0 is the current one. It
+// comes in pieces, so that a log may be of any length, whatever lies between here and the API.
 func (c *Client) Export(ctx context.Context, run string, generation int, into io.Writer) error {
-	response, err := c.send(ctx, request{method: http.MethodGet, path: path("runs", run, "export"), query: url.Values{"generation": {number(generation)}}})
-	if err != nil {
-		return err
+	query := url.Values{"generation": {number(generation)}}
+	for {
+		text := &bytes.Buffer{}
+		got, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "export"), query: query}, text)
+		if err != nil {
+			return err
+		}
+		if _, err := into.Write(text.Bytes()); err != nil {
+			return err
+		}
+		next := got.header.Get(NextHeader)
+		if next == "" {
+			return nil
+		}
+		query = url.Values{"after": {next}}
 	}
-	defer response.Body.Close()
-	_, err = io.Copy(into, response.Body)
-	return err
 }
 
 // Unblock has a blocked run tried again.

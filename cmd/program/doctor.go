@@ -1,0 +1,144 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (p *program) doctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what does not go on by itself, and say what to do",
+		Long: "Look for what does not go on by itself, and say what to do: blocked runs, timers that should have fired, messages that nobody " +
+			"could read. It changes nothing, and ends with exit code 1 if there is something to do.",
+		Args: cobra.NoArgs,
+		RunE: p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
+			return p.diagnose(command.Context(), server)
+		}),
+	}
+}
+
+func (p *program) diagnose(ctx context.Context, server *client.Client) error {
+	found, err := server.Diagnose(ctx)
+	if err != nil {
+		return err
+	}
+	p.print(found, func(w io.Writer) { p.writeDiagnosis(w, found) })
+	if !found.Healthy {
+		return &exit{code: unsuccessful}
+	}
+	return nil
+}
+
+func (p *program) writeDiagnosis(w io.Writer, found *client.Diagnosis) {
+	p.writeBlocked(w, found)
+	p.writeOverdue(w, found.Overdue)
+	if found.Queues != nil {
+		p.writeDead(w, found.Queues)
+	}
+	for _, unseen := range found.Unseen {
+		fmt.Fprintf(w, "could not be looked at: %s\n\n", unseen)
+	}
+	if found.Healthy {
+		fmt.Fprintln(w, "nothing to do: no run is blocked, and no timer is overdue")
+	}
+	if found.Queues != nil {
+		fmt.Fprintf(w, "queues: %s to be handled, %d for later\n", count(found.Queues.Ready, "message"), found.Queues.Delayed)
+	}
+}
+
+func (p *program) writeBlocked(w io.Writer, found *client.Diagnosis) {
+	if len(found.Blocked) == 0 {
+		return
+	}
+	more := ""
+	if found.MoreBlocked {
+		more = fmt.Sprintf(" and more (`%s list --blocked` has them all)", p.name)
+	}
+	fmt.Fprintf(w, "blocked: %s%s cannot advance; what arrives is kept\n\n", count(len(found.Blocked), "run"), more)
+	for _, run := range found.Blocked {
+		under := ""
+		if run.Version != "" {
+			under = ", under version " + run.Version
+		}
+		fmt.Fprintf(w, "  %s (workflow %s), for %s%s: %s\n%s\n%s\n\n", run.Run, run.Workflow, p.ago(run.Since), under, run.Reason,
+			indent("    ", run.Message), indent("    to do: ", p.remedy(run)))
+	}
+}
+
+// remedy says what has a blocked run go on.
+func (p *program) remedy(run client.BlockedRun) string {
+	byItself := "then it goes on by itself"
+	reset := fmt.Sprintf("`%s reset %s --to RECORD` has it go on from an earlier record", p.name, run.Run)
+	unblock := fmt.Sprintf("`%s unblock %s` has it tried again", p.name, run.Run)
+	switch run.Reason {
+	case engine.ReasonNondeterminism:
+		return fmt.Sprintf("deploy code that agrees with its history again (`%s replay` checks that), %s; or %s", p.name, byItself, reset)
+	case engine.ReasonUnregistered:
+		return "deploy a program that has its workflow, " + byItself
+	case engine.ReasonUnreadable:
+		return "deploy the newer version if one wrote the record, " + byItself + "; or " + reset
+	case engine.ReasonUndeliverable:
+		return "see the log of functions/activate for the cause; once it is gone, " + unblock
+	case engine.ReasonStuck, engine.ReasonViolation:
+		return "deploy fixed code, " + byItself
+	}
+	return "deploy fixed code, " + byItself + "; if the cause lay elsewhere and is gone, " + unblock
+}
+
+// shownTimers is how many overdue timers are named.
+const shownTimers = 10
+
+func (p *program) writeOverdue(w io.Writer, timers []client.OverdueTimer) {
+	if len(timers) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "overdue: %s should have fired, the first one %s ago\n\n", count(len(timers), "timer"), p.ago(timers[0].At))
+	for _, timer := range timers[:min(len(timers), shownTimers)] {
+		fmt.Fprintf(w, "  %s (timer %d), since %s\n", timer.Run, timer.Seq, clock(timer.At))
+	}
+	if left := len(timers) - shownTimers; left > 0 {
+		fmt.Fprintf(w, "  … and %d more\n", left)
+	}
+	fmt.Fprint(w, "\n    to do: check that the schedule of functions/timer is enabled and that its log has no errors or throttling; "+
+		"what is overdue fires once it runs\n\n")
+}
+
+func (p *program) writeDead(w io.Writer, queues *client.Queues) {
+	if queues.Dead == 0 {
+		return
+	}
+	fmt.Fprintf(w, "dead: %s that nobody could read, in the dead letter queue\n\n", count(queues.Dead, "message"))
+	look := "" // at what is not shown
+	for _, message := range queues.Messages {
+		since := ""
+		if !message.Since.IsZero() {
+			since = ", sent " + clock(message.Since)
+		}
+		fmt.Fprintf(w, "  %s%s: %s\n", message.ID, since, message.What)
+		if message.Text != "" {
+			fmt.Fprintf(w, "    %s\n", shorten(message.Text, widest))
+		}
+	}
+	if len(queues.Messages) > 0 {
+		fmt.Fprintln(w)
+	} else {
+		look = "look at them in the console of SQS, or with `aws sqs receive-message`; "
+	}
+	fmt.Fprintf(w, "    to do: %sif a newer version wrote them, deploy it and move them back to their queue (redrive); if they are not the program's, "+
+		"delete them; if they are damaged, delete them and `%s rebuild` brings back what was lost with them\n\n", look, p.name)
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,50 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// What counts for a generation can be read on from any record, also from those of earlier generations that resets kept.
+func TestExportGoesOn(t *testing.T) {
+	simulate(t, only("main", twoSignals), func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		for _, id := range []string{"a", "b"} {
+			w.signal("r", id, "go", `"`+id+`"`)
+			w.settle()
+		}
+		require.NoError(w.t, w.reset("r", "x2", 2))
+		w.ends(`"ab"`)
+		require.NoError(w.t, w.reset("r", "x3", 1))
+		w.ends(`"ab"`)
+		p := w.process("api")
+		export := func(generation int, after engine.Position) (places []engine.Position) {
+			require.NoError(w.t, p.engine.Export(p.in(), "r", generation, after, func(at engine.Position, rec *history.Record) error {
+				require.Equal(w.t, at.Record, rec.Number)
+				places = append(places, at)
+				return nil
+			}))
+			return places
+		}
+		for generation, segments := range map[int]int{1: 1, 2: 2, 3: 3} {
+			all := export(generation, engine.Position{})
+			found := map[int]bool{}
+			for i, at := range all {
+				found[at.Generation] = true
+				require.Equal(w.t, all[i+1:], append([]engine.Position{}, export(generation, at)...))
+			}
+			require.Len(w.t, found, segments)
+		}
+		require.Equal(w.t, export(3, engine.Position{}), export(0, engine.Position{}), "0 is the current one")
+		enough := errors.New("enough")
+		require.ErrorIs(w.t, p.engine.Export(p.in(), "r", 1, engine.Position{}, func(engine.Position, *history.Record) error { return enough }), enough)
+		require.Equal(w.t, engine.NotFound, engine.CodeOf(p.engine.Export(p.in(), "r", 4, engine.Position{}, nil)))
+		require.Equal(w.t, engine.NotFound, engine.CodeOf(p.engine.Export(p.in(), "none", 0, engine.Position{}, nil)))
+	})
+}

@@ -1,0 +1,94 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// lostRuns starts runs of which the queues are lost before anybody has looked at them.
+func (w *world) lostRuns(ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		w.start(id, "main", "1")
+	}
+	require.Len(w.t, w.take(""), len(ids))
+}
+
+// pages rebuilds page by page, each in a time of its own; zero: there is no limit.
+func (w *world) pages(within time.Duration) (all []engine.Rebuilt) {
+	w.t.Helper()
+	p := w.process("api")
+	for cursor := ""; ; {
+		ctx, stop := p.in(), func() {}
+		if within > 0 {
+			ctx, stop = context.WithTimeout(ctx, within)
+		}
+		page, next, err := p.engine.RebuildPage(ctx, cursor)
+		stop()
+		require.NoError(w.t, err)
+		all = append(all, page)
+		if cursor = next; next == "" {
+			return all
+		}
+	}
+}
+
+func TestRebuildPages(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		var ids []string
+		for i := range 250 { // a store's page has 100
+			ids = append(ids, fmt.Sprint("run-", i))
+		}
+		w.lostRuns(ids...)
+		require.Equal(w.t, []engine.Rebuilt{{Open: 100}, {Open: 100}, {Open: 50}}, w.pages(0))
+		w.settle()
+		for _, id := range ids {
+			require.Equal(w.t, history.Completed, w.summary(id).Status)
+		}
+		require.Equal(w.t, []engine.Rebuilt{{}}, w.pages(0))
+	})
+}
+
+func TestRebuildInLittleTime(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		w.lostRuns("a", "b", "c")
+		require.Equal(w.t, []engine.Rebuilt{{Open: 1}, {Open: 1}, {Open: 1}}, w.pages(2*time.Second), "one at least, so that it comes to an end")
+		require.Len(w.t, w.take("resume b"), 1)
+		w.settle()
+		require.Equal(w.t, history.Completed, w.summary("a").Status)
+		require.Equal(w.t, history.Running, w.summary("b").Status)
+		require.Equal(w.t, []engine.Rebuilt{{Open: 1}}, w.pages(time.Minute))
+		w.settle()
+		require.Equal(w.t, history.Completed, w.summary("b").Status)
+	})
+}
+
+func TestRebuildGoesOnAfterAnError(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		w.lostRuns("a", "b", "c")
+		w.plan(fault{kind: failBefore, op: "look", subject: "b"})
+		p := w.process("api")
+		_, _, err := p.engine.RebuildPage(p.in(), "")
+		require.Equal(w.t, engine.Unavailable, engine.CodeOf(err))
+		require.ErrorContains(w.t, err, `run "b" was not rebuilt`)
+		require.Equal(w.t, []engine.Rebuilt{{Open: 3}}, w.pages(0))
+
+		done, next, err := p.engine.RebuildPage(p.in(), "b#")
+		require.NoError(w.t, err)
+		require.Equal(w.t, engine.Rebuilt{Open: 1}, done)
+		require.Empty(w.t, next)
+		done, _, err = p.engine.RebuildPage(p.in(), "a run that has ended since#")
+		require.NoError(w.t, err)
+		require.Equal(w.t, engine.Rebuilt{Open: 3}, done, "where its place is not known any more, the page is done again")
+		_, _, err = p.engine.RebuildPage(p.in(), "b")
+		require.Equal(w.t, engine.Invalid, engine.CodeOf(err))
+		w.settle()
+	})
+}

@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// Diagnose looks for what does not go on by itself: blocked runs, timers that nobody fires, messages that nobody could read.
+func (c *Client) Diagnose(ctx context.Context) (*Diagnosis, error) {
+	found := &Diagnosis{}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("doctor")}, found)
+	return found, err
+}
+
+// Rebuild brings back one page of what was in a deployment's queues, from the cursor on: first from "", then from
+// [Rebuilt.Next], until there is none. A server with queues of its own refuses: it rebuilds them at its start.
+func (c *Client) Rebuild(ctx context.Context, cursor string) (*Rebuilt, error) {
+	query := url.Values{}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	done := &Rebuilt{}
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("rebuild"), query: query}, done)
+	return done, err
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+// pieceOfLog is how many bytes of a log one answer gives. Six times as many, if each byte must be escaped to be put into
+// JSON, still fit the 6,291,556 bytes that a Lambda function may answer with.
+const pieceOfLog = 1_000_000
+
+// place in the text of an export: in that of a generation, after a record that counts for it, and so many bytes of what
+// follows, its separator included.
+type place struct {
+	generation int
+	after      engine.Position
+	bytes      int
+}
+
+func (p place) String() string {
+	return fmt.Sprintf("%d.%d.%d.%d", p.generation, p.after.Generation, p.after.Record, p.bytes)
+}
+
+func parsePlace(given string) (p place, err error) {
+	parts := strings.Split(given, ".")
+	into := []*int{&p.generation, &p.after.Generation, &p.after.Record, &p.bytes}
+	for i := 0; i < len(into) && err == nil && len(parts) == len(into); i++ {
+		*into[i], err = strconv.Atoi(parts[i])
+	}
+	from := p.after
+	if err != nil || p.String() != given || p.generation < 1 || min(from.Generation, from.Record, p.bytes) < 0 || from.Generation > p.generation ||
+		(from.Generation == 0) != (from.Record == 0) {
+		return place{}, invalid(fmt.Sprintf("%q is no place in an export: take it from the header %s of the piece before", given, client.NextHeader))
+	}
+	return p, nil
+}
+
+// exportHistory gives a piece of the text that history.AppendExport makes of all records.
+func (c *call) exportHistory() error {
+	p := &piece{run: c.r.PathValue("run")}
+	if given := c.value("after"); given != "" {
+		if err := p.goOn(c, given); err != nil {
+			return err
+		}
+	} else if err := p.begin(c); err != nil {
+		return err
+	}
+	err := c.engine.Export(c.r.Context(), p.run, p.at.generation, p.at.after, p.add)
+	switch {
+	case errors.Is(err, errFull):
+		c.w.Header().Set(client.NextHeader, p.at.String())
+	case err != nil:
+		return err
+	default:
+		p.text = append(p.text, exportTail...)
+	}
+	writeText(c.w, http.StatusOK, "application/json", p.text)
+	return nil
+}
+
+// exportTail ends the text of an export.
+const exportTail = "\n]}\n"
+
+// errFull ends a piece.
+var errFull = errors.New("the piece is full")
+
+// piece of an export, as far as it is written.
+type piece struct {
+	run  string
+	text []byte
+	at   place // that the text ends at
+	skip int   // bytes of the next record that the piece before had
+}
+
+func (p *piece) begin(c *call) error {
+	summary, generation, err := c.generation()
+	if err != nil {
+		return err
+	}
+	p.at = place{generation: generation}
+	frame := string(history.AppendExport(nil, &history.Export{Run: p.run, Generation: generation, Workflow: summary.Workflow}))
+	head, ok := strings.CutSuffix(frame, exportTail)
+	if !ok {
+		return errors.New("an export without records ends differently than its pieces")
+	}
+	p.text = []byte(head)
+	return nil
+}
+
+func (p *piece) goOn(c *call, given string) (err error) {
+	if p.at, err = parsePlace(given); err != nil {
+		return err
+	}
+	p.skip = p.at.bytes
+	asked, err := c.number("generation")
+	if err == nil && asked != 0 && asked != p.at.generation {
+		err = invalid(fmt.Sprintf("parameter generation is %d, and after is a place in generation %d", asked, p.at.generation))
+	}
+	return err
+}
+
+// add adds a record, or as much of it as there is room for; then the piece is full.
+func (p *piece) add(at engine.Position, record *history.Record) error {
+	separator := ",\n"
+	if p.at.after == (engine.Position{}) {
+		separator = "\n"
+	}
+	text := history.AppendRecord([]byte(separator), record)
+	if p.skip > len(text) {
+		return invalid(fmt.Sprintf("%q is no place in this export: record %d has %d bytes", p.at, record.Number, len(text)))
+	}
+	rest, room := text[p.skip:], pieceOfLog-len(p.text)
+	if len(rest) <= room {
+		p.text = append(p.text, rest...)
+		p.at, p.skip = place{generation: p.at.generation, after: at}, 0
+		return nil
+	}
+	for least := max(room-utf8.UTFMax, 0); room > least && !utf8.RuneStart(rest[room]); { // what carries it may take text alone
+		room--
+	}
+	p.text = append(p.text, rest[:room]...)
+	p.at.bytes = p.skip + room
+	return errFull
+}

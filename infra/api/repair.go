@@ -1,0 +1,80 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func (h *Handler) repairEndpoints() []endpoint {
+	const tag = "server"
+	return []endpoint{
+		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", tag: tag, summary: "Look for what does not go on by itself",
+			describe: "Runs that are blocked, timers that nobody fires, messages that nobody could read. It changes nothing.",
+			answers:  map[int]reply{http.StatusOK: {"What was found.", client.Diagnosis{}, ""}}, serve: (*call).getDiagnosis},
+		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", tag: tag, summary: "Bring back what was in the queues",
+			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
+				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
+			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", text(), nil)},
+			answers: map[int]reply{http.StatusOK: {"One page is rebuilt.", client.Rebuilt{}, ""}},
+			fails:   []engine.Code{engine.Conflict}, serve: (*call).rebuildQueues},
+	}
+}
+
+func (c *call) getDiagnosis() error {
+	found, err := c.engine.Diagnose(c.r.Context())
+	if err != nil {
+		return err
+	}
+	answer := &client.Diagnosis{Blocked: []client.BlockedRun{}, MoreBlocked: found.MoreBlocked, Overdue: []client.OverdueTimer{}}
+	for _, run := range found.Blocked {
+		answer.Blocked = append(answer.Blocked, client.BlockedRun{Run: run.Run, Workflow: run.Workflow, Reason: run.Reason, Message: run.Message,
+			Since: run.Since, Version: run.Version})
+	}
+	for _, timer := range found.Overdue {
+		answer.Overdue = append(answer.Overdue, client.OverdueTimer{Run: timer.Run, Generation: timer.Generation, Seq: timer.Seq, At: timer.At})
+	}
+	switch queues, err := c.queues(); {
+	case err != nil: // the rest is worth saying all the same
+		answer.Unseen = []string{"the queues: " + err.Error()}
+	default:
+		answer.Queues = queues
+	}
+	answer.Healthy = len(answer.Blocked) == 0 && len(answer.Overdue) == 0 && len(answer.Unseen) == 0 && (answer.Queues == nil || answer.Queues.Dead == 0)
+	return c.answer(http.StatusOK, answer)
+}
+
+// queues says how they are; nil where nobody knows.
+func (c *call) queues() (*client.Queues, error) {
+	if c.config.Queues != nil {
+		queues, err := c.config.Queues(c.r.Context())
+		return &queues, err
+	}
+	if c.config.Backlog == nil {
+		return nil, nil
+	}
+	queues := &client.Queues{}
+	queues.Ready, queues.Delayed = c.config.Backlog()
+	return queues, nil
+}
+
+func (c *call) rebuildQueues() error {
+	if !c.config.Rebuild {
+		return &engine.Error{Code: engine.Conflict, Message: "this server has its queues in its own memory and rebuilds them at each start: " +
+			"while it is up, there is nothing to bring back"}
+	}
+	// Longer than this, nobody waits for an answer.
+	const most = 25 * time.Second
+	ctx, cancel := context.WithTimeout(c.r.Context(), min(most, c.config.LongestWait))
+	defer cancel()
+	done, next, err := c.engine.RebuildPage(ctx, c.value("cursor"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, &client.Rebuilt{Open: done.Open, Sent: done.Sent, Unblocked: done.Unblocked, Next: next})
+}

@@ -1,0 +1,79 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/api"
+	"github.com/reprise-run/reprise/infra/api/client"
+)
+
+func TestDoctor(t *testing.T) {
+	w := start(t)
+	healthy := map[string]any{"healthy": true, "blocked": []any{}, "overdue": []any{}, "queues": map[string]any{"ready": 0.0, "delayed": 0.0, "dead": 0.0}}
+	require.Equal(t, healthy, w.ok(200, "GET", "/v1/doctor", ""))
+
+	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)["blocked"].(map[string]any)
+	at := time.Now().UTC().Add(-time.Hour)
+	require.NoError(t, w.store.PutDue(t.Context(), engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: 3}))
+	require.NoError(t, w.store.PutDue(t.Context(), engine.DueTimer{At: at.Add(2 * time.Hour), Run: "later", Generation: 1, Seq: 3}))
+	found, err := w.client.Diagnose(t.Context())
+	require.NoError(t, err)
+	require.False(t, found.Healthy)
+	require.Len(t, found.Blocked, 1)
+	require.Equal(t, client.BlockedRun{Run: "x", Workflow: "nowhere", Reason: "unknown-workflow", Message: run["message"].(string), Since: found.Blocked[0].Since,
+		Version: "7"}, found.Blocked[0])
+	require.WithinDuration(t, time.Now(), found.Blocked[0].Since, time.Minute)
+	require.Equal(t, []client.OverdueTimer{{Run: "r", Generation: 1, Seq: 3, At: found.Overdue[0].At}}, found.Overdue)
+	require.True(t, at.Equal(found.Overdue[0].At))
+}
+
+func TestDoctorAsksTheQueues(t *testing.T) {
+	queues, fault := client.Queues{Backlog: client.Backlog{Ready: 4, Delayed: 7}}, error(nil)
+	w := start(t, func(c *api.Config) {
+		c.Queues = func(context.Context) (client.Queues, error) { return queues, fault }
+	})
+	diagnose := func() *client.Diagnosis {
+		found, err := w.client.Diagnose(t.Context())
+		require.NoError(t, err)
+		return found
+	}
+	require.True(t, diagnose().Healthy, "a backlog alone is nothing to worry about")
+	queues.Dead = 1
+	queues.Messages = []client.DeadMessage{{ID: "m", What: "no message of ours", Text: "hello"}}
+	found := diagnose()
+	require.False(t, found.Healthy)
+	require.Equal(t, queues, *found.Queues)
+	fault = errors.New("access denied")
+	found = diagnose()
+	require.False(t, found.Healthy)
+	require.Equal(t, []string{"the queues: access denied"}, found.Unseen)
+	require.Nil(t, found.Queues)
+}
+
+func TestRebuild(t *testing.T) {
+	w := start(t, func(c *api.Config) { c.Rebuild = true })
+	for i := range 3 {
+		w.ok(201, "POST", "/v1/runs", fmt.Sprintf(`{"id":"b%d","workflow":"basket","input":1}`, i))
+	}
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)
+	total := client.Rebuilt{}
+	for cursor := ""; ; {
+		page, err := w.client.Rebuild(t.Context(), cursor)
+		require.NoError(t, err)
+		total.Open += page.Open
+		total.Unblocked += page.Unblocked
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, client.Rebuilt{Open: 4, Unblocked: 1}, total)
+	p := w.problem("POST", "/v1/rebuild?cursor=x", "")
+	require.Equal(t, `400 invalid: "x" is no cursor of a rebuild: take it from the page before`, fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
+}
