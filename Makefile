@@ -11,13 +11,32 @@ GOVULNCHECK_VERSION := v1.8.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK := .tools/govulncheck-$(GOVULNCHECK_VERSION)
 
+# localstack/install pins the tools that deploy.
+SAM := .tools/sam/bin/sam
+export SAM_CLI_TELEMETRY := 0
+
 # Where the server of make run keeps its log.
 DATA := $(or $(REPRISE_DATA),.reprise)
 
-.PHONY: help build run test test-race test-kill bench bench-once bench-peers lint vulncheck fmt clean
+# What is deployed, and where to; each can be given on the command line. PARAMETERS are the template's, as Name=value; those
+# that are not named keep the value of the deployment before.
+STACK := reprise
+TEMPLATE := template.yaml
+ARCHITECTURE := arm64
+PARAMETERS :=
+# The bucket that functions are uploaded to. Without one, SAM makes its own, once for the account and region.
+BUCKET :=
+BUILD := .aws-sam/build
+
+# Functions are static, and small: no symbols, no paths, no package net/rpc. They do not name the commit either, so that the
+# same code is the same file, and has the same version.
+FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
+
+.PHONY: help build run test test-race test-kill bench bench-once bench-peers lint vulncheck fmt clean \
+	build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## Build bin/reprise
 	CGO_ENABLED=0 go build -trimpath -o bin/reprise ./cmd/reprise
@@ -66,6 +85,33 @@ bench-once: ## Run every Go benchmark once, only to see that it still works
 
 bench-peers: ## Run the same workloads on other engines (downloads them)
 	tests/bench/peers/run
+
+build-functions: ## Build the Lambda functions into BUILD
+	@localstack/install sam
+	CGO_ENABLED=0 GOFLAGS="$$GOFLAGS $(FUNCTION_FLAGS)" $(SAM) build --template-file "$(TEMPLATE)" \
+		--build-dir "$(BUILD)" --parameter-overrides Architecture=$(ARCHITECTURE)
+
+# The version is a hash of the functions: a deployment of the same code unblocks nothing, and replaces nothing.
+deploy: build-functions ## Deploy to AWS, in the account and region of your environment (STACK=reprise PARAMETERS="Name=value ...")
+	$(SAM) deploy --template-file "$(BUILD)/template.yaml" --stack-name $(STACK) --s3-prefix $(STACK) \
+		$(if $(BUCKET),--s3-bucket $(BUCKET),--resolve-s3) \
+		--capabilities CAPABILITY_IAM --no-confirm-changeset --no-fail-on-empty-changeset --no-progressbar \
+		--parameter-overrides Architecture=$(ARCHITECTURE) \
+		Version=$$(cat "$(BUILD)"/*/bootstrap | git hash-object --stdin | cut -c 1-12) $(PARAMETERS)
+
+validate: ## Check the template
+	@localstack/install sam
+	$(SAM) validate --lint --region us-east-1 --template-file "$(TEMPLATE)"
+
+localstack: build ## Run the whole system on LocalStack here, and two workflows on it (RUN_ONCE=1: stop it afterwards)
+	@localstack/try
+
+localstack-down: ## Stop the LocalStack of make localstack
+	localstack/down
+
+dynamodb-local: ## Install DynamoDB Local for the tests that need it (a JDK and Maven do it); prints its folder
+	@localstack/install dynamodb-local
+	@echo "$(CURDIR)/.tools/dynamodb-local"
 
 lint: $(GOLANGCI) ## Check format, go vet and the rules of .golangci.yaml
 	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || \

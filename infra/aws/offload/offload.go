@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/aws"
 )
 
 // Longest is how many bytes of payload stay where they are used (32 KB). Longer ones are kept elsewhere: a message holds
@@ -22,6 +23,9 @@ type Places interface {
 	// Keep keeps data for a run, and gives its place. The same data of the same run has one place, and is sent there once.
 	// An error wraps [engine.ErrUnavailable] where another attempt may do better.
 	Keep(ctx context.Context, run string, data []byte) (place string, err error)
+	// Renew keeps data again that Keep has kept, whatever is remembered of it: all of a run may have been forgotten meanwhile,
+	// and the run begun anew under the same id.
+	Renew(ctx context.Context, run string, data []byte) error
 	// Fetch gives what is kept at a place. The caller must not change it. An error wraps [engine.ErrUnavailable] where another
 	// attempt may do better.
 	Fetch(ctx context.Context, place string) ([]byte, error)
@@ -76,7 +80,11 @@ func (c Codec) encode(ctx context.Context, run string, encode func(history.Encod
 	if len(long) == 0 {
 		return text, nil
 	}
-	places, err := each(ctx, long, func(ctx context.Context, payload history.Payload) (string, error) { return c.Places.Keep(ctx, run, payload) })
+	places := make([]string, len(long))
+	err := aws.Each(ctx, len(long), func(ctx context.Context, i int) (err error) {
+		places[i], err = c.Places.Keep(ctx, run, long[i])
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("a payload of run %q was not kept: %w", run, err)
 	}
@@ -100,7 +108,11 @@ func decode[T any](ctx context.Context, c Codec, text []byte, read func(*history
 	if err != nil || len(places) == 0 {
 		return value, err
 	}
-	payloads, err := each(ctx, places, c.Places.Fetch)
+	payloads := make([]history.Payload, len(places))
+	err = aws.Each(ctx, len(places), func(ctx context.Context, i int) (err error) {
+		payloads[i], err = c.Places.Fetch(ctx, places[i])
+		return err
+	})
 	if err != nil {
 		return value, unreadable(fmt.Errorf("a payload was not fetched: %w", err))
 	}

@@ -89,15 +89,25 @@ func (p *Payloads) Keep(ctx context.Context, run string, data []byte) (place str
 	if p.known.has(place) {
 		return place, nil
 	}
+	return place, p.put(ctx, run, place, sum, data)
+}
+
+// Renew implements offload.Places.
+func (p *Payloads) Renew(ctx context.Context, run string, data []byte) error {
+	sum := sha256.Sum256(data)
+	return p.put(ctx, run, placeOf(run, sum), sum, data)
+}
+
+func (p *Payloads) put(ctx context.Context, run, place string, sum [sha256.Size]byte, data []byte) error {
 	checksum, contentType := base64.StdEncoding.EncodeToString(sum[:]), "application/json"
-	_, err = p.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &p.bucket, Key: &place, Body: bytes.NewReader(data),
+	_, err := p.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &p.bucket, Key: &place, Body: bytes.NewReader(data),
 		ChecksumSHA256: &checksum, ContentType: &contentType})
 	if err != nil {
-		return "", p.failed("write", place, err)
+		return p.failed("write", place, err)
 	}
 	p.meter.Count(run, "PutObject", 0, 0)
 	p.known.add(place)
-	return place, nil
+	return nil
 }
 
 // Forget implements offload.Places. Stopped half-way, it can be called again.

@@ -49,6 +49,12 @@ func (p *Places) Keep(_ context.Context, run string, data []byte) (string, error
 	return place, nil
 }
 
+// Renew implements offload.Places.
+func (p *Places) Renew(ctx context.Context, run string, data []byte) error {
+	_, err := p.Keep(ctx, run, data)
+	return err
+}
+
 // Fetch implements offload.Places.
 func (p *Places) Fetch(_ context.Context, place string) ([]byte, error) {
 	p.mu.Lock()

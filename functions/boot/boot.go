@@ -1,0 +1,64 @@
+// Package boot is what the functions have in common, and what makes functions of a module's own workflows: each main is
+//
+//	func main() { boot.Activate(shipping.Definitions()...) }
+//
+// or one of its siblings: [API], [Task], [Timer], [DeadLetter]. They find tables and queues by the environment that
+// template.yaml gives them.
+//
+// Handlers translate an event of AWS into a use-case of core/engine, and its outcome back. They decide nothing.
+package boot
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
+)
+
+// API serves the HTTP API behind API Gateway, REST (v1) or HTTP (v2). It does not return.
+func API(definitions ...workflow.Definition) {
+	start(definitions, (*System).apiHandler, tokens)
+}
+
+// Activate takes resumes from their queue. It does not return.
+func Activate(definitions ...workflow.Definition) {
+	start(definitions, func(s *System) (any, error) { return s.HandleResumes, nil }, nil)
+}
+
+// Task takes tasks from their queue. It does not return.
+func Task(definitions ...workflow.Definition) {
+	start(definitions, func(s *System) (any, error) { return s.HandleTasks, nil }, tokens)
+}
+
+// Timer is called by a schedule, each minute. It needs no code of workflows. It does not return.
+func Timer() {
+	start(nil, func(s *System) (any, error) { return s.HandleSchedule, nil }, nil)
+}
+
+// DeadLetter takes what was received too often, from both dead letter queues. It needs no code of workflows. It does not
+// return.
+func DeadLetter() {
+	start(nil, func(s *System) (any, error) { return s.HandleDead, nil }, nil)
+}
+
+// tokens is for the functions that make completion tokens, or take them.
+func tokens(ctx context.Context, store *dynamo.Store) ([]byte, error) { return store.TokenKey(ctx) }
+
+// start opens the system and has Lambda call the handler. Where it cannot, Lambda shows the error as that of the function's
+// initialisation.
+func start(definitions []workflow.Definition, handler func(*System) (any, error), key keyed) {
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	s, err := open(context.Background(), os.Getenv, logger, definitions, key)
+	if err == nil {
+		var handle any
+		if handle, err = handler(s); err == nil {
+			lambda.Start(handle)
+		}
+	}
+	logger.Error("the function cannot start", "error", err)
+	os.Exit(1)
+}

@@ -1,0 +1,57 @@
+package boot
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// environment is what template.yaml tells a function.
+type environment struct {
+	table, bucket        string
+	resumes, tasks, dead string // URLs of queues
+	stack                string // that the function is of
+	version              string // of the deployment
+	worker               string // where this process logs
+}
+
+// readEnvironment names all that is missing at once.
+func readEnvironment(getenv func(string) string) (e environment, err error) {
+	var missing []string
+	for name, into := range map[string]*string{"REPRISE_TABLE": &e.table, "REPRISE_BUCKET": &e.bucket, "REPRISE_RESUMES": &e.resumes, "REPRISE_TASKS": &e.tasks} {
+		if *into = getenv(name); *into == "" {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return e, fmt.Errorf("the environment lacks %s: template.yaml sets them", strings.Join(missing, ", "))
+	}
+	e.dead, e.stack, e.version = getenv("REPRISE_DEAD"), getenv("REPRISE_STACK"), getenv("REPRISE_VERSION")
+	if e.version == "" {
+		e.version = builtFrom()
+	}
+	e.worker = strings.TrimPrefix(getenv("AWS_LAMBDA_FUNCTION_NAME")+" "+getenv("AWS_LAMBDA_LOG_STREAM_NAME"), " ")
+	return e, nil
+}
+
+// builtFrom is the revision that the binary was built from, the same for all functions of a build; empty if it is not known
+// or not all of it was committed: such builds cannot be told apart.
+func builtFrom() string {
+	revision, modified := "", ""
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range build.Settings {
+			switch setting.Key {
+			case "vcs.revision":
+				revision = setting.Value
+			case "vcs.modified":
+				modified = setting.Value
+			}
+		}
+	}
+	if modified != "false" {
+		return ""
+	}
+	return revision
+}

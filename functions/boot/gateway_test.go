@@ -1,0 +1,91 @@
+package boot
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// echo answers with what it was asked, the body turned round where it is binary.
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Add("X-Twice", "a")
+	w.Header().Add("X-Twice", "b")
+	if r.URL.Query().Get("binary") != "" {
+		_, _ = w.Write([]byte{0xff, 0xfe})
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+	fmt.Fprintf(w, "%s %q %q host=%s type=%s body=%s", r.Method, r.URL.Path, r.URL.RawQuery, r.Host, r.Header.Get("Content-Type"), body)
+}
+
+// TestGateway: both kinds of event, as AWS documents them, reach the same handler as the same request.
+func TestGateway(t *testing.T) {
+	g := gateway{http.HandlerFunc(echo)}
+	for name, c := range map[string]struct{ event, want string }{
+		"REST": {`{"resource":"/{proxy+}","path":"/v1/runs/o%201","httpMethod":"POST","headers":{"Host":"h","content-type":"application/json"},
+			"multiValueHeaders":{"Host":["h"],"content-type":["application/json"]},"queryStringParameters":{"attribute":"b"},
+			"multiValueQueryStringParameters":{"attribute":["a=1 2","b"]},"body":"{\"a\":1}","isBase64Encoded":false}`,
+			`POST "/v1/runs/o 1" "attribute=a%3D1+2&attribute=b" host=h type=application/json body={"a":1}`},
+		"REST, single values": {`{"path":"/v1/runs","httpMethod":"GET","headers":{"Host":"h"},"queryStringParameters":{"limit":"3"},"body":null}`,
+			`GET "/v1/runs" "limit=3" host=h type= body=`},
+		"REST, base64": {`{"path":"/v1/runs","httpMethod":"POST","headers":{"Host":"h"},"body":"eyJhIjoxfQ==","isBase64Encoded":true}`,
+			`POST "/v1/runs" "" host=h type= body={"a":1}`},
+		"REST, not escaped": {`{"path":"/v1/runs/100% ü?","httpMethod":"GET","headers":{"Host":"h"}}`,
+			`GET "/v1/runs/100% ü?" "" host=h type= body=`},
+		"HTTP": {`{"version":"2.0","routeKey":"$default","rawPath":"/v1/runs/o%201","rawQueryString":"attribute=a%3D1&attribute=b","headers":{"host":"h","content-type":"application/json"},
+			"requestContext":{"http":{"method":"POST","path":"/v1/runs"},"stage":"$default"},"body":"{\"a\":1}","isBase64Encoded":false}`,
+			`POST "/v1/runs/o 1" "attribute=a%3D1&attribute=b" host=h type=application/json body={"a":1}`},
+		"HTTP, of a named stage": {`{"version":"2.0","rawPath":"/prod/v1/runs","headers":{"host":"h"},"requestContext":{"http":{"method":"GET"},"stage":"prod"}}`,
+			`GET "/v1/runs" "" host=h type= body=`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := invoke(t, g, c.event)
+			require.Equal(t, http.StatusAccepted, answer.StatusCode)
+			require.Equal(t, c.want, answer.Body)
+			require.False(t, answer.IsBase64Encoded)
+			if answer.MultiValueHeaders != nil {
+				require.Equal(t, []string{"a", "b"}, answer.MultiValueHeaders["X-Twice"])
+			} else {
+				require.Equal(t, "a,b", answer.Headers["X-Twice"])
+			}
+		})
+	}
+}
+
+func TestGatewayAnswersWithBytes(t *testing.T) {
+	answer := invoke(t, gateway{http.HandlerFunc(echo)}, `{"path":"/","httpMethod":"GET","queryStringParameters":{"binary":"1"}}`)
+	require.True(t, answer.IsBase64Encoded)
+	require.Equal(t, "//4=", answer.Body)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}
+
+func TestGatewayRefusesWhatIsNoRequest(t *testing.T) {
+	for _, event := range []string{`[]`, `{"version":"2.0","rawPath":7}`, `{"path":"/","httpMethod":"NO METHOD"}`, `{"path":"/","httpMethod":"POST","body":"%","isBase64Encoded":true}`} {
+		_, err := gateway{http.HandlerFunc(echo)}.Invoke(t.Context(), json.RawMessage(event))
+		require.Error(t, err, event)
+	}
+}
+
+// answered is an answer of either kind.
+type answered struct {
+	StatusCode        int                 `json:"statusCode"`
+	Headers           map[string]string   `json:"headers"`
+	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+	Body              string              `json:"body"`
+	IsBase64Encoded   bool                `json:"isBase64Encoded"`
+}
+
+func invoke(t *testing.T, g gateway, event string) (answer answered) {
+	t.Helper()
+	got, err := g.Invoke(t.Context(), json.RawMessage(event))
+	require.NoError(t, err)
+	text, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &answer))
+	return answer
+}

@@ -1,0 +1,86 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/aws"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/aws/offload"
+	"github.com/reprise-run/reprise/infra/aws/s3"
+	"github.com/reprise-run/reprise/infra/aws/sqs"
+	"github.com/reprise-run/reprise/infra/system"
+)
+
+// Parts are what a system is made of. In Lambda they are made from the function's environment.
+type Parts struct {
+	Store *dynamo.Store
+	Queue *sqs.Queue
+	// Resumes and Tasks are the URLs of the queues that messages are received from.
+	Resumes, Tasks string
+	Definitions    []workflow.Definition
+	// Version of the deployment: see [engine.Config].
+	Version string
+	// Worker names this process in the history of attempts.
+	Worker string
+	Logger *slog.Logger
+	// TokenKey signs completion tokens, where they are made (task) or taken (api).
+	TokenKey []byte
+	// Metrics takes what CloudWatch is to make metrics of, and Stack is the dimension by which the template's alarm finds them.
+	Metrics io.Writer
+	Stack   string
+}
+
+// System is the engine over the services of AWS, with the handlers of all functions. It is safe for concurrent use.
+type System struct {
+	Parts
+	Engine *engine.Engine
+}
+
+// New makes a system. It asks nobody anything.
+func New(parts Parts) (*System, error) {
+	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
+	e, err := engine.New(engine.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
+		Clock: system.Clock{}, Authors: authors{}, NewID: system.NewID},
+		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey, Poll: poll})
+	return &System{parts, e}, err
+}
+
+// keyed reads the key that signs completion tokens. Most functions do without: each start of theirs is a request faster.
+type keyed func(context.Context, *dynamo.Store) ([]byte, error)
+
+// open makes the system that the environment names.
+func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, definitions []workflow.Definition, key keyed) (*System, error) {
+	env, err := readEnvironment(getenv)
+	if err != nil {
+		return nil, err
+	}
+	config, err := aws.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	codec := offload.Codec{Places: s3.New(s3.Config{Bucket: env.bucket, Client: awss3.NewFromConfig(config, func(o *awss3.Options) {
+		o.UsePathStyle = config.BaseEndpoint != nil // an endpoint of one's own, as LocalStack's, has no host for each bucket
+	})})}
+	parts := Parts{
+		Store:   dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec}),
+		Queue:   sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks, Dead: env.dead, Codec: codec}),
+		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
+		Metrics: os.Stdout, Stack: env.stack,
+	}
+	if key != nil {
+		if parts.TokenKey, err = key(ctx, parts.Store); err != nil {
+			return nil, fmt.Errorf("the key that signs completion tokens was not read: %w", err)
+		}
+	}
+	return New(parts)
+}

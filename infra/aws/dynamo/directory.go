@@ -1,0 +1,140 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+const (
+	defaultPage = 100  // runs in a page, where no limit is asked for
+	longestPage = 1000 // runs in a page
+	// listBytes is how much the summaries of a page hold, in their stored form, and then one more.
+	listBytes = 4 << 20
+	// candidates is how many summaries one page reads at most to find those that match.
+	candidates = 1000
+)
+
+// List reads the latest rows of an index, shard by shard, merges them (merge.go), and reads their summaries: which rows say
+// what was so a moment ago. Status and blocked runs are found by an index; workflows are compared with what the index has;
+// attributes are compared with the summaries. A page holds 1,000 runs and about 4 MB at most, and may hold few, or none,
+// where many had to be read to find those that match: the next page goes on from there.
+//
+// An index follows the table after a moment, so a run that was created or has ended just now may be missing.
+func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+	limit := min(query.Limit, longestPage)
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	at := ""
+	if query.Cursor != "" {
+		if at, err = parseCursor(query.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	m := s.newMerge(query, at, limit)
+	looked, size := 0, 0
+	for looked < candidates && size < listBytes {
+		wanted := min(limit-len(page), readsInBatch)
+		if len(query.Attributes) > 0 {
+			wanted = readsInBatch
+		}
+		places, err := m.next(ctx, wanted)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(places) == 0 {
+			break
+		}
+		looked += len(places)
+		found, err := s.summariesAt(ctx, m.call, places)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, summary := range found {
+			if summary != nil && matches(summary.Summary, query) {
+				page, size = append(page, summary.Summary), size+summary.bytes
+			}
+			if len(page) == limit || size > listBytes {
+				return page, m.cursor(places[i].key, i == len(places)-1), nil
+			}
+		}
+	}
+	return page, m.cursor("", true), nil
+}
+
+// listed is a summary, and how long its stored form is.
+type listed struct {
+	*engine.Summary
+	bytes int
+}
+
+// summariesAt reads the summaries of runs; nil where there is none any more, or where it is in another place by now.
+func (s *Store) summariesAt(ctx context.Context, c call, places []place) ([]*listed, error) {
+	runs := make([]string, len(places))
+	for i, p := range places {
+		runs[i] = p.run
+	}
+	rows, err := s.getSummaries(ctx, c, runs)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*listed, len(places))
+	err = each(ctx, len(places), func(ctx context.Context, i int) error {
+		r := rows[places[i].run]
+		if !isRun(r) || textOf(r, "started") != places[i].key {
+			return nil
+		}
+		summary, err := s.readSummary(ctx, r)
+		if err == nil {
+			found[i] = &listed{summary, len(packedOf(r)) + len(summary.Input) + len(summary.Result) + len(summary.State)}
+		}
+		return err
+	})
+	return found, err
+}
+
+func matches(summary *engine.Summary, query engine.ListQuery) bool {
+	if query.Status != "" && summary.Status != query.Status || query.Workflow != "" && summary.Workflow != query.Workflow ||
+		query.Blocked && summary.Blocked == nil {
+		return false
+	}
+	for name, want := range query.Attributes {
+		if have, there := summary.Attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// compact is a value without the white space that JSON allows.
+func compact(value history.Payload) []byte {
+	var text bytes.Buffer
+	if json.Compact(&text, value) != nil {
+		return value
+	}
+	return text.Bytes()
+}
+
+// A cursor is the place of the last run that was looked at. It is encoded since it travels in addresses.
+func cursorOf(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+
+func parseCursor(cursor string) (key string, err error) {
+	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		key = string(decoded)
+		started, _, _ := strings.Cut(key, "#")
+		_, err = time.Parse(sortableTime, started)
+	}
+	if err != nil {
+		return "", &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of a listing: take it from the page before", cursor)}
+	}
+	return key, nil
+}

@@ -1,0 +1,133 @@
+//go:build dynamodb
+
+package dynamo_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
+)
+
+func timer(at time.Time, seq int64) engine.DueTimer {
+	return engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: seq}
+}
+
+func (s *subject) due(before time.Time) (seqs []int64) {
+	s.t.Helper()
+	timers, err := s.DueBefore(s.t.Context(), before)
+	require.NoError(s.t, err)
+	for _, timer := range timers {
+		seqs = append(seqs, timer.Seq)
+	}
+	return seqs
+}
+
+func TestEmptyBucketsLeaveTheList(t *testing.T) {
+	w := &wire{Client: client}
+	store, _ := open(t, dynamo.Config{Client: w})
+	s := &subject{t, store}
+	now := began
+	store.At(func() time.Time { return now })
+	at := began.Add(30 * time.Minute)
+	require.NoError(t, s.PutDue(t.Context(), timer(at, 1)))
+	require.Equal(t, []int64{1}, s.due(at.Add(time.Second)))
+	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 1)}))
+	for range 2 { // its minute is yet to come: somebody may know that it is on the list
+		w.requests()
+		require.Empty(t, s.due(at.Add(time.Second)))
+		require.Equal(t, []string{"Query", "Query"}, w.requests())
+	}
+	require.NoError(t, s.PutDue(t.Context(), timer(at, 2)))
+	require.Equal(t, []string{"PutItem"}, w.requests(), "its bucket is still there")
+	require.Equal(t, []int64{2}, s.due(at.Add(time.Second)))
+	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 2)}))
+	now = at.Add(time.Minute)
+	w.requests()
+	require.Empty(t, s.due(now))
+	require.Equal(t, []string{"Query", "Query", "DeleteItem"}, w.requests())
+	require.Empty(t, s.due(now))
+	require.Equal(t, []string{"Query"}, w.requests())
+	require.NoError(t, s.PutDue(t.Context(), timer(at, 3)))
+	require.Equal(t, []int64{3}, s.due(now), "late, but not lost")
+}
+
+// TestTimerPutWhileItsBucketLeavesTheList puts a timer at each point of a removal.
+func TestTimerPutWhileItsBucketLeavesTheList(t *testing.T) {
+	for point := range 4 {
+		w := &wire{Client: client}
+		store, config := open(t, dynamo.Config{Client: w})
+		s := &subject{t, store}
+		require.NoError(t, s.PutDue(t.Context(), timer(began, 1)))
+		require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(began, 1)}))
+		requests := 0
+		w.around = func(_ string, do func() error) error {
+			if requests == point {
+				requests = 99
+				require.NoError(t, dynamo.New(dynamo.Config{Client: client, Table: config.Table, Codec: config.Codec}).PutDue(t.Context(), timer(began, 2)))
+			}
+			requests++
+			return do()
+		}
+		s.due(began.Add(time.Hour))
+		w.around = nil
+		if point == 3 { // the list, the bucket, the removal
+			require.NoError(t, s.PutDue(t.Context(), timer(began, 2)))
+		}
+		require.Equal(t, []int64{2}, s.due(began.Add(time.Hour)), "point %d", point)
+	}
+}
+
+func TestNoTimerIsLost(t *testing.T) {
+	store, _ := open(t, dynamo.Config{})
+	s := &subject{t, store}
+	const writers, each = 4, 25
+	var putting sync.WaitGroup
+	for i := range writers {
+		putting.Go(func() {
+			for j := range each {
+				assert.NoError(t, s.PutDue(t.Context(), engine.DueTimer{At: began.Add(time.Duration(j%3) * time.Minute), Run: fmt.Sprint("r", i), Generation: 1, Seq: int64(j)}))
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		putting.Wait()
+		close(done)
+	}()
+	fired := map[string]bool{}
+	for last := false; !last; {
+		select {
+		case <-done:
+			last = true
+		default:
+		}
+		timers, err := s.DueBefore(t.Context(), began.Add(time.Hour))
+		require.NoError(t, err)
+		for _, timer := range timers {
+			fired[fmt.Sprint(timer.Run, timer.Seq)] = true
+		}
+		require.NoError(t, s.DeleteDue(t.Context(), timers))
+	}
+	require.Len(t, fired, writers*each)
+}
+
+func TestOldestBucketsComeFirst(t *testing.T) {
+	w := &wire{Client: client}
+	store, _ := open(t, dynamo.Config{Client: w})
+	s := &subject{t, store}
+	var want []int64
+	for i := range int64(60) {
+		run := strings.Repeat("x", int(i%5)+1)
+		require.NoError(t, s.PutDue(t.Context(), engine.DueTimer{At: began.Add(time.Duration(i) * 20 * time.Second), Run: run, Generation: 1, Seq: i}))
+		want = append(want, i)
+	}
+	require.Equal(t, want, s.due(began.Add(24*time.Hour)))
+}

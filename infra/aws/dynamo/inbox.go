@@ -1,0 +1,70 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/reprise-run/reprise/core/engine"
+)
+
+// File is one conditional put. Whether there is a run, it does not know: to find out would be another read.
+func (s *Store) File(ctx context.Context, run string, item engine.Item) (there bool, err error) {
+	r, err := s.itemRow(ctx, run, item)
+	if err != nil {
+		return false, err
+	}
+	err = s.putRow(ctx, call{"file", run}, &dynamodb.PutItemInput{Item: r, ConditionExpression: aws.String(absent)})
+	if refused(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Delete deletes at once, 25 items in one request; all of them, or [engine.ErrUnavailable].
+func (s *Store) Delete(ctx context.Context, run string, keys []string) error {
+	var sks []string
+	for _, key := range keys {
+		sks = append(sks, itemKey(key))
+	}
+	if len(sks) == 0 {
+		return nil
+	}
+	return s.deleteRows(ctx, call{"tidy", run}, partition(run), sks)
+}
+
+func (s *Store) itemRow(ctx context.Context, run string, item engine.Item) (row, error) {
+	content, err := s.codec.EncodeEvent(ctx, run, item.Event)
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.body(ctx, run, content)
+	if err != nil {
+		return nil, err
+	}
+	r := row{"body": body, "stamp": number(item.Stamp)}
+	if item.Durable {
+		r["durable"] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	maps.Copy(r, keyOf(partition(run), itemKey(item.Key)))
+	return r, nil
+}
+
+func (s *Store) readItem(ctx context.Context, r row) (item engine.Item, err error) {
+	item.Key = strings.TrimPrefix(textOf(r, "sk"), itemPrefix)
+	text, err := content(ctx, s.codec, r)
+	if err == nil {
+		item.Event, err = s.codec.DecodeEvent(ctx, text)
+	}
+	if err != nil {
+		return item, fmt.Errorf("item %q of run %q: %w", item.Key, runOf(r), err)
+	}
+	item.Stamp = numberOf(r, "stamp")
+	_, item.Durable = r["durable"]
+	return item, nil
+}

@@ -1,0 +1,173 @@
+//go:build dynamodb
+
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
+)
+
+// rows counts what is in a table.
+func rows(t *testing.T, table string) int {
+	t.Helper()
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+	require.NoError(t, err)
+	return len(out.Items)
+}
+
+// old is a run that ended, with something of everything.
+func old(s *subject, run string) *engine.Summary {
+	s.t.Helper()
+	summary := s.create(run)
+	s.records(run, 1, 30, nil)
+	commit := goOn(summary)
+	commit.Record = newRecord(31, random(40_000))
+	s.put(commit)
+	s.records(run, 2, 2, nil)
+	s.file(run, newResult(1, random(50_000)))
+	require.NoError(s.t, s.SaveTask(s.t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: run, Generation: 1, Seq: 1}}))
+	require.NoError(s.t, s.Block(s.t.Context(), run, &engine.Block{Reason: engine.ReasonStuck}))
+	return s.end(commit.Summary, 3, began.Add(time.Hour))
+}
+
+func (s *subject) deleteClosed(before time.Time, limit int) int {
+	s.t.Helper()
+	n, err := s.DeleteClosed(s.t.Context(), before, limit)
+	require.NoError(s.t, err)
+	return n
+}
+
+func TestDeletedRunsLeaveNothing(t *testing.T) {
+	store, config := open(t, dynamo.Config{})
+	s := &subject{t, store}
+	for i := range 4 {
+		old(s, fmt.Sprint("old", i))
+	}
+	s.end(s.create("young"), 1, began.Add(3*time.Hour))
+	s.create("open")
+	require.Zero(t, s.deleteClosed(began, 100))
+	require.Equal(t, 3, s.deleteClosed(began.Add(2*time.Hour), 3))
+	require.Equal(t, 1, s.deleteClosed(began.Add(2*time.Hour), 3))
+	require.Zero(t, s.deleteClosed(began.Add(2*time.Hour), 3))
+	require.Equal(t, 5, rows(t, config.Table), "the summaries of two, a start each, and a record")
+	require.Zero(t, config.Codec.Places.(*offloadtest.Places).Len())
+	page, _, err := s.List(t.Context(), engine.ListQuery{})
+	require.NoError(t, err)
+	require.Len(t, page, 2)
+	s.create("old1")
+	require.Empty(t, s.look("old1", engine.Position{}).Records)
+}
+
+// TestRunThatGoesOnIsNotDeleted has a run go on just before the request that would delete it.
+func TestRunThatGoesOnIsNotDeleted(t *testing.T) {
+	w := &wire{Client: client}
+	store, _ := open(t, dynamo.Config{Client: w})
+	s := &subject{t, store}
+	summary := old(s, "r")
+	w.around = func(operation string, do func() error) error {
+		if operation == "UpdateItem" {
+			w.around = nil
+			s.put(goOn(summary))
+		}
+		return do()
+	}
+	require.Zero(t, s.deleteClosed(began.Add(2*time.Hour), 10))
+	view := s.look("r", engine.Position{})
+	require.Equal(t, 3, view.Summary.Generation)
+	log, err := s.Records(t.Context(), "r", 2, 0)
+	require.NoError(t, err)
+	require.Equal(t, upTo(3), numbers(log))
+}
+
+// TestInterruptedDeletion fails each of its requests in turn, before or after it is done. The run is whole or not there; it
+// cannot be brought back; and a later call finishes the work.
+func TestInterruptedDeletion(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		for point, interrupted := 0, true; interrupted; point++ {
+			interrupted = interruptDeletion(t, point, done)
+		}
+	}
+}
+
+func interruptDeletion(t *testing.T, point int, done bool) (interrupted bool) {
+	t.Helper()
+	w := &wire{Client: client}
+	store, config := open(t, dynamo.Config{Client: w})
+	s := &subject{t, store}
+	now := time.Now()
+	store.At(func() time.Time { return now })
+	summary := old(s, "r")
+	before := began.Add(2 * time.Hour)
+	requests, at := 0, false
+	w.around = func(operation string, do func() error) error {
+		if at = at || operation == "UpdateItem"; !at || interrupted {
+			return do()
+		}
+		at = operation != "DeleteItem" // after which come the listings of other shards
+		if requests++; requests <= point {
+			return do()
+		}
+		interrupted = true
+		if done {
+			require.NoError(t, do())
+		}
+		return errors.New("connection reset by peer")
+	}
+	_, err := s.DeleteClosed(t.Context(), before, 10)
+	w.around = nil
+	if interrupted {
+		require.ErrorIs(t, err, engine.ErrUnavailable)
+		view, err := s.Look(t.Context(), "r", engine.Position{})
+		_, start := newRun("r")
+		if err == nil {
+			require.Len(t, view.Inbox, 3, "it is whole")
+			require.Equal(t, upTo(3), numbers(view.Records))
+		} else {
+			require.ErrorIs(t, err, engine.ErrNoRun)
+			_, err = s.Summary(t.Context(), "r")
+			require.ErrorIs(t, err, engine.ErrNoRun)
+			require.ErrorIs(t, s.Put(t.Context(), goOn(summary)), engine.ErrNoRun)
+			require.ErrorIs(t, s.Block(t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}), engine.ErrNoRun)
+			page, _, err := s.List(t.Context(), engine.ListQuery{})
+			require.NoError(t, err)
+			require.Empty(t, page)
+			if rows(t, config.Table) > 0 {
+				require.ErrorIs(t, s.Create(t.Context(), summary, start), engine.ErrUnavailable)
+			}
+		}
+	}
+	if rows(t, config.Table) > 0 {
+		s.deleteClosed(before, 10)
+		if interrupted && rows(t, config.Table) > 0 {
+			require.Equal(t, 1, leftovers(s), "somebody else may still be at it")
+		}
+	}
+	now = now.Add(time.Hour)
+	s.deleteClosed(before, 10)
+	require.Zero(t, rows(t, config.Table))
+	require.Zero(t, config.Codec.Places.(*offloadtest.Places).Len())
+	s.create("r")
+	require.Empty(t, s.look("r", engine.Position{}).Records)
+	return interrupted
+}
+
+// leftovers is 1 where the id of the run is still in use by a deletion.
+func leftovers(s *subject) int {
+	s.t.Helper()
+	summary, start := newRun("r")
+	summary.Status = history.Running
+	if errors.Is(s.Create(s.t.Context(), summary, start), engine.ErrUnavailable) {
+		return 1
+	}
+	return 0
+}

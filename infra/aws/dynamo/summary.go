@@ -1,0 +1,154 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// A summary's row has, beside its body: generation, on which updates of it are conditional; status, started, workflow, closed
+// and listed for the index of listings; and, apart from what updates replace, blocked (a block, as JSON) and stuck (its
+// shard), for the index of blocked runs.
+//
+// There is a run if there is a summary with a generation. One without is the rest of a run that is being deleted: see
+// retention.go.
+
+// Summary is one strongly consistent read of one row.
+func (s *Store) Summary(ctx context.Context, run string) (*engine.Summary, error) {
+	r, err := s.getRow(ctx, call{"summary", run}, partition(run), summaryKey)
+	if err != nil {
+		return nil, err
+	}
+	if !isRun(r) {
+		return nil, noRun(run)
+	}
+	return s.readSummary(ctx, r)
+}
+
+// isRun says whether there is a run, given the row of its summary.
+func isRun(r row) bool { return r["generation"] != nil }
+
+func (s *Store) readSummary(ctx context.Context, r row) (*engine.Summary, error) {
+	text, err := content(ctx, s.codec, r)
+	if err != nil {
+		return nil, fmt.Errorf("the summary of run %q: %w", runOf(r), err)
+	}
+	summary, err := s.codec.DecodeSummary(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if block := textOf(r, "blocked"); block != "" {
+		if err := json.Unmarshal([]byte(block), &summary.Blocked); err != nil {
+			return nil, fmt.Errorf("%w: the block of run %q: %w", history.ErrUnreadable, runOf(r), err)
+		}
+	}
+	return summary, nil
+}
+
+// summaryRow gives the attributes that a new summary replaces: all but the block.
+func (s *Store) summaryRow(ctx context.Context, run string, summary *engine.Summary) (row, error) {
+	unmarked := *summary
+	unmarked.Blocked = nil
+	content, err := s.codec.EncodeSummary(ctx, &unmarked)
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.body(ctx, run, content)
+	if err != nil {
+		return nil, err
+	}
+	r := row{
+		"body": body, "generation": number(int64(summary.Generation)), "status": text(string(summary.Status)), "workflow": text(summary.Workflow),
+		"started": text(startedKey(summary.Started, run)), "listed": text(listedKey(summary.Status, shardOf(run))),
+	}
+	if summary.Status.Closed() {
+		r["closed"] = number(summary.Closed.Unix())
+	}
+	return r, nil
+}
+
+// blockRow gives the attributes of a block.
+func blockRow(run string, block *engine.Block) (row, error) {
+	mark, err := json.Marshal(block)
+	if err != nil {
+		return nil, fmt.Errorf("the block of run %q cannot be stored: %w", run, err)
+	}
+	return row{"blocked": text(string(mark)), "stuck": text(shardOf(run))}, nil
+}
+
+// update is an update expression in the making. Names of attributes are replaced throughout: many are reserved words.
+type update struct {
+	set, remove []string
+	names       map[string]string
+	values      row
+}
+
+// change sets some attributes and removes others.
+func change(set row, remove ...string) *update {
+	u := &update{names: map[string]string{}, values: row{}}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		u.set = append(u.set, u.name(name)+" = "+u.value(name, set[name]))
+	}
+	for _, name := range remove {
+		u.remove = append(u.remove, u.name(name))
+	}
+	return u
+}
+
+func (u *update) name(name string) string {
+	u.names["#"+name] = name
+	return "#" + name
+}
+
+func (u *update) value(name string, value types.AttributeValue) string {
+	u.values[":"+name] = value
+	return ":" + name
+}
+
+func (u *update) expression() *string {
+	var parts []string
+	if len(u.set) > 0 {
+		parts = append(parts, "SET "+strings.Join(u.set, ", "))
+	}
+	if len(u.remove) > 0 {
+		parts = append(parts, "REMOVE "+strings.Join(u.remove, ", "))
+	}
+	return aws.String(strings.Join(parts, " "))
+}
+
+// attributes gives the values, or nil where there are none, which is what DynamoDB wants.
+func (u *update) attributes() row {
+	if len(u.values) == 0 {
+		return nil
+	}
+	return u.values
+}
+
+// Block is one conditional update. It may come between an activation's look and its put: a put leaves it alone.
+func (s *Store) Block(ctx context.Context, run string, block *engine.Block) error {
+	u := change(nil, "blocked", "stuck")
+	if block != nil {
+		mark, err := blockRow(run, block)
+		if err != nil {
+			return err
+		}
+		u = change(mark)
+	}
+	condition := "attribute_exists(" + u.name("generation") + ")"
+	err := s.updateRow(ctx, call{"block", run}, &dynamodb.UpdateItemInput{Key: keyOf(partition(run), summaryKey), UpdateExpression: u.expression(),
+		ConditionExpression: &condition, ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes()})
+	if refused(err) {
+		return noRun(run)
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package dynamo
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// SaveTask is one put.
+func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
+	var content bytes.Buffer // details keep their text: without this setting, < would become \u003c
+	encoder := json.NewEncoder(&content)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(state); err != nil {
+		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
+	}
+	body, err := s.body(ctx, state.Run, bytes.TrimSpace(content.Bytes()))
+	if err != nil {
+		return err
+	}
+	r := keyOf(partition(state.Run), taskKey(state.TaskKey))
+	r["body"] = body
+	return s.putRow(ctx, call{"save task", state.Run}, &dynamodb.PutItemInput{Item: r})
+}
+
+// LoadTask is one strongly consistent read.
+func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+	r, err := s.getRow(ctx, call{"load task", key.Run}, partition(key.Run), taskKey(key))
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return s.readTask(ctx, r)
+}
+
+// TasksOf is one strongly consistent query.
+func (s *Store) TasksOf(ctx context.Context, run string) (states []*engine.TaskState, err error) {
+	var start row
+	for {
+		out, err := s.query(ctx, call{"tasks", run}, &dynamodb.QueryInput{
+			KeyConditionExpression:    aws.String("pk = :run AND begins_with(sk, :task)"),
+			ExpressionAttributeValues: row{":run": text(partition(run)), ":task": text(taskPrefix)},
+			ConsistentRead:            aws.Bool(true), ExclusiveStartKey: start,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range out.Items {
+			state, err := s.readTask(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			states = append(states, state)
+		}
+		if start = out.LastEvaluatedKey; start == nil {
+			break
+		}
+	}
+	slices.SortFunc(states, func(a, b *engine.TaskState) int {
+		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Seq, b.Seq))
+	})
+	return states, nil
+}
+
+// DeleteTask is one delete. One that is not there is no error.
+func (s *Store) DeleteTask(ctx context.Context, key engine.TaskKey) error {
+	return s.deleteRow(ctx, call{"delete task", key.Run}, &dynamodb.DeleteItemInput{Key: keyOf(partition(key.Run), taskKey(key))})
+}
+
+func (s *Store) readTask(ctx context.Context, r row) (*engine.TaskState, error) {
+	content, err := content(ctx, s.codec, r)
+	state := &engine.TaskState{}
+	if err == nil {
+		if err = json.Unmarshal(content, state); err != nil {
+			err = fmt.Errorf("%w: %w", history.ErrUnreadable, err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s of run %q: %w", textOf(r, "sk"), runOf(r), err)
+	}
+	return state, nil
+}

@@ -1,0 +1,50 @@
+// Command cost counts what activities cost on AWS: requests, DynamoDB's read and write units, SQS's messages, at list prices,
+// beside what others ask. The real handlers and adapters run over DynamoDB Local; queues are in memory and count (tests/cloud).
+//
+//	make bench-cost
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/reprise-run/reprise/tests/cloud"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
+	jars := flags.String("dynamodb-local", os.Getenv("DYNAMODB_LOCAL"), "the folder with the jars of DynamoDB Local (make dynamodb-local)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	database, err := cloud.StartDatabase(ctx, *jars)
+	if err != nil {
+		return err
+	}
+	defer database.Stop()
+	var costs []cost
+	for _, w := range workloads {
+		c, err := measure(ctx, database, w)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		costs = append(costs, c)
+	}
+	report(out, costs)
+	return nil
+}

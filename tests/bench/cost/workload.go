@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/aws"
+	"github.com/reprise-run/reprise/tests/cloud"
+)
+
+// workload is what is counted: so many runs at a time, each of so many activities.
+type workload struct {
+	name       string
+	workflow   *workflow.Workflow[int, int]
+	atOnce     int
+	activities int
+}
+
+const length = 10 // activities of a workflow
+
+var workloads = []workload{
+	{name: "inline, 1 run", workflow: inline, atOnce: 1, activities: length},
+	{name: "inline, 100 runs at once", workflow: inline, atOnce: 100, activities: length},
+	{name: "queued, 1 run", workflow: queued, atOnce: 1, activities: length},
+	{name: "queued, 100 runs at once", workflow: queued, atOnce: 100, activities: length},
+	{name: "queued, 1 run of 100 at once", workflow: fan, atOnce: 1, activities: 100},
+	{name: "inline, 1 run of 100 at once", workflow: burst, atOnce: 1, activities: 100},
+}
+
+var (
+	work = activity.New("work", func(_ context.Context, n int) (int, error) { return n + 1, nil })
+
+	inline = workflow.New("inline", func(ctx workflow.Context, activities int) (n int, err error) {
+		for range activities {
+			if n, err = workflow.Execute(ctx, work.Inline(), n); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
+	})
+	queued = workflow.New("queued", func(ctx workflow.Context, activities int) (n int, err error) {
+		for range activities {
+			if n, err = workflow.Execute(ctx, work, n); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
+	})
+	fan   = workflow.New("fan", func(ctx workflow.Context, activities int) (int, error) { return spread(ctx, activities, work) })
+	burst = workflow.New("burst", func(ctx workflow.Context, activities int) (int, error) { return spread(ctx, activities, work.Inline()) })
+)
+
+// spread calls an activity so many times at once.
+func spread(ctx workflow.Context, times int, call *activity.Activity[int, int]) (int, error) {
+	all, err := workflow.Map(ctx, make([]int, times), func(ctx workflow.Context, n int) (int, error) { return workflow.Execute(ctx, call, n) })
+	return len(all), err
+}
+
+// cost of a workload.
+type cost struct {
+	workload
+	run         usage // of a run, without its activities
+	perActivity usage // what each activity adds to that
+}
+
+// usage of services.
+type usage struct {
+	puts, queries, deletes, otherRequests float64 // of DynamoDB
+	writes, reads                         float64 // units
+	messages, queueRequests               float64
+	invocations                           float64
+}
+
+// measure counts runs of so many activities, and of twice as many: the difference is what activities add.
+func measure(ctx context.Context, database *cloud.Database, w workload) (cost, error) {
+	short, err := count(ctx, database, w, w.activities)
+	if err != nil {
+		return cost{}, err
+	}
+	long, err := count(ctx, database, w, 2*w.activities)
+	if err != nil {
+		return cost{}, err
+	}
+	added := long.minus(short)
+	return cost{w, short.minus(added), added.over(float64(w.activities))}, nil
+}
+
+// count gives what one run uses, of so many at once on a fresh table.
+func count(ctx context.Context, database *cloud.Database, w workload, activities int) (usage, error) {
+	table, err := database.Table(ctx)
+	if err != nil {
+		return usage{}, err
+	}
+	c, err := cloud.Open(ctx, database.Client, table, inline, queued, fan, burst, work)
+	if err != nil {
+		return usage{}, err
+	}
+	defer c.Close()
+	before := used(c)
+	var runs errgroup.Group
+	for i := range w.atOnce {
+		runs.Go(func() error { return finish(ctx, c, w.workflow.Name(), fmt.Sprint("run-", i), activities) })
+	}
+	if err := runs.Wait(); err != nil {
+		return usage{}, err
+	}
+	if err := c.Quiet(ctx); err != nil {
+		return usage{}, err
+	}
+	return used(c).minus(before).over(float64(w.atOnce)), nil
+}
+
+// finish starts a run and waits for its end without asking for it all the time, which would count.
+func finish(ctx context.Context, c *cloud.Cloud, workflow, id string, activities int) error {
+	input, err := history.Encode(activities)
+	if err != nil {
+		return err
+	}
+	if _, _, err := c.Engine.Start(ctx, engine.StartRequest{Run: id, Workflow: workflow, Input: input}); err != nil {
+		return err
+	}
+	return c.Ended(ctx, id)
+}
+
+// used is all that was used so far.
+func used(c *cloud.Cloud) usage {
+	all := func(operations ...string) (total aws.Usage) {
+		for _, operation := range operations {
+			more := c.Meter.Total("", operation)
+			total.Requests, total.Reads, total.Writes = total.Requests+more.Requests, total.Reads+more.Reads, total.Writes+more.Writes
+		}
+		return total
+	}
+	whole := all("")
+	ofResumes, ofTasks := c.Usage()
+	u := usage{
+		puts: float64(all("PutItem", "TransactWriteItems").Requests), queries: float64(all("Query").Requests),
+		deletes: float64(all("DeleteItem", "BatchWriteItem").Requests),
+		writes:  whole.Writes, reads: whole.Reads,
+		messages:      float64(ofResumes.Messages + ofTasks.Messages),
+		queueRequests: float64(ofResumes.Sends + ofResumes.Receives + ofResumes.Deletes + ofTasks.Sends + ofTasks.Receives + ofTasks.Deletes),
+		invocations:   float64(ofResumes.Receives + ofTasks.Receives),
+	}
+	u.otherRequests = float64(all("GetItem", "UpdateItem", "Scan", "BatchGetItem").Requests)
+	return u
+}
+
+func (u usage) minus(o usage) usage {
+	return usage{u.puts - o.puts, u.queries - o.queries, u.deletes - o.deletes, u.otherRequests - o.otherRequests, u.writes - o.writes, u.reads - o.reads,
+		u.messages - o.messages, u.queueRequests - o.queueRequests, u.invocations - o.invocations}
+}
+
+func (u usage) over(n float64) usage {
+	return usage{u.puts / n, u.queries / n, u.deletes / n, u.otherRequests / n, u.writes / n, u.reads / n, u.messages / n, u.queueRequests / n, u.invocations / n}
+}

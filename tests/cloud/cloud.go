@@ -1,0 +1,119 @@
+// Package cloud is the deployed system in one process: the real handlers and adapters over DynamoDB Local, with queues in
+// memory that behave like SQS's and like the event sources of Lambda. It is for measuring what a run costs, and for volume;
+// what only the deployed system can show is shown on LocalStack.
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/functions/boot"
+	"github.com/reprise-run/reprise/infra/aws"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/aws/offload"
+	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
+	"github.com/reprise-run/reprise/infra/aws/sqs"
+)
+
+// URLs of the queues.
+const (
+	resumes = "resumes"
+	tasks   = "tasks"
+	dead    = "dead"
+)
+
+// Cloud is a system that is up.
+type Cloud struct {
+	*boot.System
+	// Meter counts what it uses.
+	Meter  *aws.Meter
+	Places *offloadtest.Places
+	queues *queues
+	// unmetered is the same table, for those who only look.
+	unmetered *dynamo.Store
+	cancel    context.CancelFunc
+}
+
+// Open makes the table in DynamoDB and lets messages flow, as template.yaml has them flow by default.
+func Open(ctx context.Context, client dynamo.Client, table string, definitions ...workflow.Definition) (*Cloud, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &Cloud{Meter: &aws.Meter{}, Places: offloadtest.New(), queues: newQueues(ctx), cancel: cancel}
+	codec := offload.Codec{Places: c.Places}
+	c.unmetered = dynamo.New(dynamo.Config{Client: client, Table: table, Codec: codec})
+	key, err := c.unmetered.TokenKey(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c.System, err = boot.New(boot.Parts{
+		TokenKey: key,
+		Store:    dynamo.New(dynamo.Config{Client: client, Table: table, Codec: codec, Meter: c.Meter}),
+		Queue:    sqs.New(sqs.Config{Client: c.queues, Resumes: resumes, Tasks: tasks, Codec: codec, Meter: c.Meter}),
+		Resumes:  resumes, Tasks: tasks, Definitions: definitions, Version: "1", Worker: "cloud", Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("the system did not open: %w", err)
+	}
+	const (
+		timeout    = time.Minute
+		visibility = 6 * timeout
+		receives   = 5
+	)
+	c.queues.add(resumes, Source{Handler: c.HandleResumes, Batch: 10, AtOnce: 16, Timeout: timeout, Visibility: visibility, Receives: receives, Dead: dead})
+	c.queues.add(tasks, Source{Handler: c.HandleTasks, Batch: 1, AtOnce: 64, Timeout: timeout, Visibility: visibility, Receives: receives, Dead: dead})
+	c.queues.add(dead, Source{Handler: c.HandleDead, Batch: 10, AtOnce: 1, Timeout: timeout, Visibility: visibility, Receives: receives})
+	return c, nil
+}
+
+// Close waits for what is under way.
+func (c *Cloud) Close() {
+	c.cancel()
+	c.queues.busy.Wait()
+	c.Engine.Close()
+}
+
+// Usage of the two queues so far. A receive is one invocation of the function.
+func (c *Cloud) Usage() (ofResumes, ofTasks QueueUsage) {
+	c.queues.mu.Lock()
+	defer c.queues.mu.Unlock()
+	return c.queues.queues[resumes].usage, c.queues.queues[tasks].usage
+}
+
+// Ended waits until a run has ended, looking seldom and without being counted.
+func (c *Cloud) Ended(ctx context.Context, run string) error {
+	for {
+		summary, err := c.unmetered.Summary(ctx, run)
+		if err != nil || summary.Status.Closed() {
+			return err
+		}
+		if summary.Blocked != nil {
+			return fmt.Errorf("run %s is blocked: %s", run, summary.Blocked.Message)
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Quiet waits until no message is visible or being handled.
+func (c *Cloud) Quiet(ctx context.Context) error {
+	for !c.queues.quiet() {
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,75 @@
+//go:build localstack
+
+package localstack
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// TestKilledFunctions kills the processes of functions at random while 200 runs are under way: all end, and nothing is double
+// in any log.
+func TestKilledFunctions(t *testing.T) {
+	if len(pids("activate"))+len(pids("task")) == 0 {
+		t.Skip("functions run in containers here")
+	}
+	const (
+		runs   = 200
+		length = 3 // steps and activities of each
+	)
+	over := make(chan struct{})
+	var killer sync.WaitGroup
+	killed := 0
+	killer.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(500*time.Millisecond + rand.N(time.Second)):
+			}
+			all := append(pids("activate"), pids("task")...)
+			if len(all) > 0 && syscall.Kill(all[rand.N(len(all))], syscall.SIGKILL) == nil {
+				killed++
+			}
+		}
+	})
+	ctx := within(t, 10*time.Minute)
+	var starters sync.WaitGroup
+	ids := make(chan string)
+	for range 4 {
+		starters.Go(func() {
+			for id := range ids {
+				_, err := trial.client.Start(ctx, engine.StartRequest{Run: id, Workflow: "chain", Input: payload(t, length)})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	for i := range runs {
+		ids <- fmt.Sprint("killed-", i)
+	}
+	close(ids)
+	starters.Wait()
+	time.Sleep(20 * time.Second) // of kills while they are under way: the rest is to end in peace
+	close(over)
+	killer.Wait()
+	t.Logf("%d functions killed", killed)
+	require.Positive(t, killed)
+	for i := range runs {
+		id := fmt.Sprint("killed-", i)
+		summary, err := trial.client.Wait(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, history.Completed, summary.Status, "%s: %+v %+v", id, summary.Failure, summary.Blocked)
+		require.JSONEq(t, fmt.Sprint(2*length), string(summary.Result))
+		checkLog(t, id)
+	}
+}

@@ -1,0 +1,55 @@
+//go:build localstack
+
+// Package localstack holds the tests of the deployed system: a module of somebody else's is built and deployed with this
+// project's template to LocalStack, and driven through its public face alone, the API and what SQS and EventBridge bring.
+//
+//	make test-localstack
+package localstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var (
+	root  string      // of the repository
+	trial *deployment // that all tests share
+)
+
+func TestMain(m *testing.M) {
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	if root, err = filepath.Abs("../.."); err != nil {
+		return 1, err
+	}
+	if _, err := run(ctx, "install", nil); err != nil {
+		return 1, err
+	}
+	answered := answers(ctx)
+	if _, err := run(ctx, "up", nil); err != nil {
+		return 1, err
+	}
+	if !answered { // else it is somebody's who goes on using it
+		defer func() { _, err = run(ctx, "down", nil) }()
+	}
+	folder, err := os.MkdirTemp("", "theirs-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(folder)
+	if trial, err = newDeployment(ctx, folder); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}

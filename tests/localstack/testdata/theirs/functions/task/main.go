@@ -1,0 +1,8 @@
+package main
+
+import (
+	"example.com/theirs/trials"
+	"github.com/reprise-run/reprise/functions/boot"
+)
+
+func main() { boot.Task(trials.Definitions()...) }

@@ -1,0 +1,5 @@
+package main
+
+import "github.com/reprise-run/reprise/functions/boot"
+
+func main() { boot.Timer() }
