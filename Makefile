@@ -33,7 +33,7 @@ BUILD := .aws-sam/build
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
 .PHONY: help build run test test-race test-kill bench bench-once bench-peers lint vulncheck fmt clean \
-	build-functions deploy validate localstack localstack-down dynamodb-local
+	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -73,6 +73,13 @@ test: ## Run all tests (needs Go alone, no network)
 test-race: ## Run all tests under the race detector (needs a C compiler)
 	go test -race ./...
 
+test-dynamodb: ## Test the store and the functions over DynamoDB Local (needs a JDK and Maven)
+	@localstack/install dynamodb-local
+	DYNAMODB_LOCAL="$(CURDIR)/.tools/dynamodb-local" go test -count=1 -tags dynamodb ./infra/aws/dynamo ./tests/cloud
+
+test-localstack: ## Deploy a module of somebody else's to LocalStack and drive it (starts LocalStack if none answers)
+	go test -count=1 -tags localstack ./tests/localstack -v -timeout 40m
+
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
 
@@ -82,6 +89,10 @@ bench: ## Run every benchmark, then the workloads of tests/bench
 
 bench-once: ## Run every Go benchmark once, only to see that it still works
 	go test -run '^$$' -bench . -benchtime 1x ./...
+
+bench-cost: ## Count what activities cost on AWS, beside others (needs a JDK and Maven, for DynamoDB Local)
+	@localstack/install dynamodb-local
+	DYNAMODB_LOCAL="$(CURDIR)/.tools/dynamodb-local" go run ./tests/bench/cost
 
 bench-peers: ## Run the same workloads on other engines (downloads them)
 	tests/bench/peers/run

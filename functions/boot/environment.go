@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // environment is what template.yaml tells a function.
@@ -14,6 +16,7 @@ type environment struct {
 	stack                string // that the function is of
 	version              string // of the deployment
 	worker               string // where this process logs
+	retention            time.Duration
 }
 
 // readEnvironment names all that is missing at once.
@@ -29,6 +32,14 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 		return e, fmt.Errorf("the environment lacks %s: template.yaml sets them", strings.Join(missing, ", "))
 	}
 	e.dead, e.stack, e.version = getenv("REPRISE_DEAD"), getenv("REPRISE_STACK"), getenv("REPRISE_VERSION")
+	const least, usual = 15, 30
+	days := usual
+	if text := getenv("REPRISE_RETENTION_DAYS"); text != "" {
+		if days, err = strconv.Atoi(text); err != nil || days < least {
+			return e, fmt.Errorf("REPRISE_RETENTION_DAYS is %q: a number of days, %d or more", text, least)
+		}
+	}
+	e.retention = time.Duration(days) * 24 * time.Hour
 	if e.version == "" {
 		e.version = builtFrom()
 	}

@@ -9,18 +9,15 @@ import (
 	"time"
 )
 
-// retention is how long ended runs are kept, and sweep how many one invocation deletes at most.
-const (
-	retention = 30 * 24 * time.Hour
-	sweep     = 500
-)
+// sweep is how many runs one invocation deletes at most.
+const sweep = 500
 
 // HandleSchedule is functions/timer, once a minute: timers that are due soon go to the queue; runs that are blocked under an
 // older version are tried again; runs that ended long ago are deleted. One of them failing does not keep the others.
 func (s *System) HandleSchedule(ctx context.Context) error {
 	fired, firing := s.Engine.FireDue(ctx)
 	blocked, tried, unblocking := s.Engine.UnblockOlder(ctx)
-	deleted, sweeping := s.Store.DeleteClosed(ctx, time.Now().Add(-retention), sweep)
+	deleted, sweeping := s.Store.DeleteClosed(ctx, time.Now().Add(-s.Retention), sweep)
 	if unblocking == nil {
 		s.measure("BlockedRuns", blocked)
 	}

@@ -35,6 +35,9 @@ type Parts struct {
 	Logger *slog.Logger
 	// TokenKey signs completion tokens, where they are made (task) or taken (api).
 	TokenKey []byte
+	// Retention is how long ended runs are kept (timer). It must be more than the 14 days that a message is kept: what a message
+	// files in a run that is there no more, nobody deletes.
+	Retention time.Duration
 	// Metrics takes what CloudWatch is to make metrics of, and Stack is the dimension by which the template's alarm finds them.
 	Metrics io.Writer
 	Stack   string
@@ -75,7 +78,7 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 		Store:   dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec}),
 		Queue:   sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks, Dead: env.dead, Codec: codec}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
-		Metrics: os.Stdout, Stack: env.stack,
+		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention,
 	}
 	if key != nil {
 		if parts.TokenKey, err = key(ctx, parts.Store); err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/reprise-run/reprise/core/workflow"
@@ -37,8 +38,17 @@ type Cloud struct {
 	cancel    context.CancelFunc
 }
 
-// Open makes the table in DynamoDB and lets messages flow, as template.yaml has them flow by default.
-func Open(ctx context.Context, client dynamo.Client, table string, definitions ...workflow.Definition) (*Cloud, error) {
+// Open makes a table and lets messages flow, as template.yaml has them flow by default. Its requests to the table go by a
+// transport of the caller's; nil: the usual one.
+func (d *Database) Open(ctx context.Context, transport http.RoundTripper, definitions ...workflow.Definition) (*Cloud, error) {
+	table, err := d.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := d.Client(ctx, transport)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Cloud{Meter: &aws.Meter{}, Places: offloadtest.New(), queues: newQueues(ctx), cancel: cancel}
 	codec := offload.Codec{Places: c.Places}

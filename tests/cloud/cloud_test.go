@@ -18,14 +18,13 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
-	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
 var database *Database
 
 func TestMain(m *testing.M) {
 	var err error
-	if database, err = StartDatabase(context.Background(), os.Getenv("DYNAMODB_LOCAL")); err != nil {
+	if database, err = StartDatabase(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -53,11 +52,9 @@ var (
 	})
 )
 
-func open(t *testing.T, client dynamo.Client, definitions ...workflow.Definition) *Cloud {
+func open(t *testing.T, transport http.RoundTripper, definitions ...workflow.Definition) *Cloud {
 	t.Helper()
-	table, err := database.Table(t.Context())
-	require.NoError(t, err)
-	c, err := Open(t.Context(), client, table, definitions...)
+	c, err := database.Open(t.Context(), transport, definitions...)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -93,7 +90,7 @@ func (f *flaky) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestLostAnswers: requests are lost, or their answers are, and every run ends with what it ought to.
 func TestLostAnswers(t *testing.T) {
-	c := open(t, database.Through(&flaky{}), mixed, double)
+	c := open(t, &flaky{}, mixed, double)
 	const runs = 20
 	for i := range runs {
 		c.start(t, fmt.Sprint("r", i), "mixed", 5)
@@ -115,7 +112,7 @@ func (c *Cloud) gives(t *testing.T, run, want string) {
 // TestOutage: as long as the table does not answer, messages wait; nothing is given up for it.
 func TestOutage(t *testing.T) {
 	way := &flaky{}
-	c := open(t, database.Through(way), mixed, double)
+	c := open(t, way, mixed, double)
 	c.start(t, "r", "mixed", 50)
 	way.down.Store(true)
 	_, _, before := c.received()
@@ -154,7 +151,7 @@ func TestCosts(t *testing.T) {
 	})
 	type spent struct{ writes, queries, messages float64 }
 	spend := func(name string, times int) spent {
-		c := open(t, database.Client, inline, queued, double)
+		c := open(t, nil, inline, queued, double)
 		c.start(t, "r", name, times)
 		require.NoError(t, c.Ended(t.Context(), "r"))
 		require.NoError(t, c.Quiet(t.Context()))

@@ -38,7 +38,7 @@ func TestChangedCode(t *testing.T) {
 		require.Contains(t, summary.Blocked.Message, "first", "what the log has")
 		return true
 	})
-	require.Contains(t, reprise(t, 2, "doctor"), run)
+	require.Contains(t, reprise(t, 1, "doctor"), run)
 
 	trial.rewrite(t, "trials/trials.go", `const word = "changed"`, `const word = "first"`)
 	require.NoError(t, trial.deploy(t.Context()))

@@ -19,8 +19,7 @@ type deployment struct {
 	Globals    struct {
 		Function function `yaml:"Function"`
 	} `yaml:"Globals"`
-	Resources map[string]resource  `yaml:"Resources"`
-	Outputs   map[string]yaml.Node `yaml:"Outputs"`
+	Resources map[string]resource `yaml:"Resources"`
 }
 
 type parameter struct {

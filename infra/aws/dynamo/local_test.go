@@ -3,21 +3,13 @@
 package dynamo_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
@@ -26,6 +18,7 @@ import (
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
+	"github.com/reprise-run/reprise/tests/dynamolocal"
 )
 
 // client reaches the DynamoDB Local that all tests of this package share.
@@ -40,83 +33,21 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// serve runs Java until standard input ends: also where a test that panics takes this process with it.
-const serve = `java "$@" & read -r _; kill $!; wait`
-
-// withDynamoDB runs something beside a DynamoDB Local of its own, whose jars are in the folder that DYNAMODB_LOCAL names.
+// withDynamoDB runs something beside a DynamoDB Local of its own.
 func withDynamoDB(run func() int) int {
-	folder := os.Getenv("DYNAMODB_LOCAL")
-	if folder == "" {
-		fmt.Fprintln(os.Stderr, "These tests need Java and DynamoDB Local: run `make dynamodb-local`, and name the folder with its jars in the environment variable DYNAMODB_LOCAL.")
-		return 1
-	}
-	folder, err := filepath.Abs(folder)
+	server, err := dynamolocal.Start(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	port, err := freePort()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	var says bytes.Buffer
-	server := exec.Command("sh", "-c", serve, "sh", "-Djava.library.path="+folder, "-cp", filepath.Join(folder, "*"),
-		"software.amazon.dynamodb.services.local.main.ServerRunner", "-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port))
-	server.Dir = os.TempDir() // it writes where it stands
-	server.Stdout, server.Stderr = &says, &says
-	lives, err := server.StdinPipe()
-	if err == nil {
-		err = server.Start()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "DynamoDB Local does not start:", err)
-		return 1
-	}
+	defer server.Stop()
 	connections := &http.Transport{MaxIdleConnsPerHost: 100}
+	defer connections.CloseIdleConnections()
 	client = dynamodb.New(dynamodb.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String(fmt.Sprintf("http://127.0.0.1:%d", port)),
+		Region: "eu-west-1", BaseEndpoint: &server.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: &http.Client{Transport: connections},
 	})
-	code, silent := 1, answers(port)
-	if silent == nil {
-		code = run()
-	}
-	connections.CloseIdleConnections()
-	_ = lives.Close()
-	_ = server.Wait() // it was killed
-	if silent != nil {
-		fmt.Fprintf(os.Stderr, "DynamoDB Local does not answer: %v\n%s", silent, says.String())
-	}
-	return code
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
-}
-
-// answers waits until the server accepts connections, a minute at most.
-func answers(port int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for {
-		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			return connection.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-again.C:
-		}
-	}
+	return run()
 }
 
 var tables atomic.Int64

@@ -6,8 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,21 +16,16 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := run(ctx, os.Stdout)
 	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
-	jars := flags.String("dynamodb-local", os.Getenv("DYNAMODB_LOCAL"), "the folder with the jars of DynamoDB Local (make dynamodb-local)")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	database, err := cloud.StartDatabase(ctx, *jars)
+func run(ctx context.Context, out io.Writer) error {
+	database, err := cloud.StartDatabase(ctx)
 	if err != nil {
 		return err
 	}

@@ -93,11 +93,7 @@ func measure(ctx context.Context, database *cloud.Database, w workload) (cost, e
 
 // count gives what one run uses, of so many at once on a fresh table.
 func count(ctx context.Context, database *cloud.Database, w workload, activities int) (usage, error) {
-	table, err := database.Table(ctx)
-	if err != nil {
-		return usage{}, err
-	}
-	c, err := cloud.Open(ctx, database.Client, table, inline, queued, fan, burst, work)
+	c, err := database.Open(ctx, nil, inline, queued, fan, burst, work)
 	if err != nil {
 		return usage{}, err
 	}
