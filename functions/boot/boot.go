@@ -45,13 +45,21 @@ func DeadLetter() {
 	start(nil, func(s *System) (any, error) { return s.HandleDead, nil }, nil)
 }
 
+// stamped has log lines call their time as Lambda does: it filters by level only lines with a timestamp.
+func stamped(groups []string, attr slog.Attr) slog.Attr {
+	if len(groups) == 0 && attr.Key == slog.TimeKey {
+		attr.Key = "timestamp"
+	}
+	return attr
+}
+
 // tokens is for the functions that make completion tokens, or take them.
 func tokens(ctx context.Context, store *dynamo.Store) ([]byte, error) { return store.TokenKey(ctx) }
 
 // start opens the system and has Lambda call the handler. Where it cannot, Lambda shows the error as that of the function's
 // initialisation.
 func start(definitions []workflow.Definition, handler func(*System) (any, error), key keyed) {
-	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stamped}))
 	s, err := open(context.Background(), os.Getenv, logger, definitions, key)
 	if err == nil {
 		var handle any

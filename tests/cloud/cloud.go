@@ -41,7 +41,7 @@ type Cloud struct {
 // Open makes a table and lets messages flow, as template.yaml has them flow by default. Its requests to the table go by a
 // transport of the caller's; nil: the usual one.
 func (d *Database) Open(ctx context.Context, transport http.RoundTripper, definitions ...workflow.Definition) (*Cloud, error) {
-	table, err := d.table(ctx)
+	table, err := d.Table(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -41,8 +41,8 @@ func (d *Database) Client(ctx context.Context, transport http.RoundTripper) (*dy
 	return dynamo.NewClient(loaded), nil
 }
 
-// table makes a new table and gives its name.
-func (d *Database) table(ctx context.Context) (string, error) {
+// Table makes a new table and gives its name.
+func (d *Database) Table(ctx context.Context) (string, error) {
 	client, err := d.Client(ctx, nil)
 	if err != nil {
 		return "", err
@@ -50,6 +50,9 @@ func (d *Database) table(ctx context.Context) (string, error) {
 	name := fmt.Sprint("cloud-", d.tables.Add(1))
 	return name, dynamo.CreateTable(ctx, client, name)
 }
+
+// URL is where it answers.
+func (d *Database) URL() string { return d.server.URL }
 
 // Stop ends it. What it kept is gone.
 func (d *Database) Stop() { d.server.Stop() }

@@ -99,7 +99,10 @@ func newDeployment(ctx context.Context, folder string) (*deployment, error) {
 	if err := d.deploy(ctx); err != nil {
 		return nil, err
 	}
-	return d, d.connect(ctx)
+	if err := d.connect(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // deploy builds and deploys what the module is by now.

@@ -8,6 +8,7 @@ package localstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,13 +42,16 @@ func runTests(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	if !answered { // else it is somebody's who goes on using it
-		defer func() { _, err = run(ctx, "down", nil) }()
+		defer func() {
+			_, down := run(ctx, "down", nil)
+			err = errors.Join(err, down)
+		}()
 	}
 	folder, err := os.MkdirTemp("", "theirs-")
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	if trial, err = newDeployment(ctx, folder); err != nil {
 		return 1, err
 	}

@@ -43,7 +43,7 @@ var callsOf = func() func(t *testing.T) map[string]map[string]bool {
 // findCalls gives the calls of AWS that each function's code can come to, as "sqs:SendMessageBatch".
 func findCalls(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	config := &packages.Config{Mode: packages.LoadSyntax, Dir: "../..", Env: append(os.Environ(), "GOFLAGS=-tags=lambda.norpc")} //nolint:staticcheck // what it stands for is just what is needed
+	config := &packages.Config{Mode: packages.LoadSyntax, Dir: "../..", Env: append(os.Environ(), "GOFLAGS=-tags=lambda.norpc")}
 	loaded, err := packages.Load(config, "./functions/...", "./core/...", "./infra/...", "./workflows/...")
 	require.NoError(t, err)
 	require.Zero(t, packages.PrintErrors(loaded))

@@ -195,7 +195,9 @@ func TestTheFunctionsEnvironment(t *testing.T) {
 	all := map[string]value{"REPRISE_TABLE": "!Ref Table", "REPRISE_BUCKET": "!Ref Payloads", "REPRISE_RESUMES": "!Ref Resumes",
 		"REPRISE_TASKS": "!Ref Tasks", "REPRISE_VERSION": "!Ref Version"}
 	require.Equal(t, all, d.Globals.Function.Environment.Variables)
-	require.Equal(t, map[string]value{"REPRISE_DEAD": "!Ref Dead"}, d.functions(t)["ApiFunction"].Environment.Variables)
+	for _, id := range []string{"ApiFunction", "DeadletterFunction"} {
+		require.Equal(t, map[string]value{"REPRISE_DEAD": "!Ref Dead"}, d.functions(t)[id].Environment.Variables)
+	}
 
 	build, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)

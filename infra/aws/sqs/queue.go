@@ -4,6 +4,7 @@ package sqs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -165,5 +166,8 @@ func unavailable(queue, what string, err error) error {
 
 // Bury keeps a body that nobody could read in the queue of the dead.
 func (q *Queue) Bury(ctx context.Context, body string) error {
+	if q.dead == "" {
+		return errors.New("a message that nobody can read has nowhere to go: no queue of the dead is configured")
+	}
 	return q.send(ctx, q.dead, []message{{body: body}})
 }

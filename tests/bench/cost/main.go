@@ -39,5 +39,10 @@ func run(ctx context.Context, out io.Writer) error {
 		costs = append(costs, c)
 	}
 	report(out, costs)
+	sizes, err := functions(ctx, database)
+	if err != nil {
+		return err
+	}
+	reportFunctions(out, sizes)
 	return nil
 }
