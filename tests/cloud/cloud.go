@@ -45,6 +45,11 @@ func (d *Database) Open(ctx context.Context, transport http.RoundTripper, defini
 	if err != nil {
 		return nil, err
 	}
+	return d.OpenTable(ctx, table, transport, definitions...)
+}
+
+// OpenTable is Open on a table that is there: functions that know nothing yet of what is in it.
+func (d *Database) OpenTable(ctx context.Context, table string, transport http.RoundTripper, definitions ...workflow.Definition) (*Cloud, error) {
 	client, err := d.Client(ctx, transport)
 	if err != nil {
 		return nil, err

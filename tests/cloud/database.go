@@ -29,14 +29,13 @@ func StartDatabase(ctx context.Context) (*Database, error) {
 
 // Client gives a client as the functions have it, whose requests go by a transport of the caller's. Nil: the usual one.
 func (d *Database) Client(ctx context.Context, transport http.RoundTripper) (*dynamodb.Client, error) {
-	options := []func(*config.LoadOptions) error{config.WithRegion("eu-central-1"), config.WithBaseEndpoint(d.server.URL),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", ""))}
-	if transport != nil {
-		options = append(options, config.WithHTTPClient(&http.Client{Transport: transport}))
-	}
-	loaded, err := aws.Load(ctx, options...)
+	loaded, err := aws.Load(ctx, config.WithRegion("eu-central-1"), config.WithBaseEndpoint(d.server.URL),
+		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
 	if err != nil {
 		return nil, err
+	}
+	if transport != nil {
+		loaded.HTTPClient = &http.Client{Transport: transport}
 	}
 	return dynamo.NewClient(loaded), nil
 }

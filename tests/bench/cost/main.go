@@ -6,6 +6,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,20 +18,28 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout)
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer) error {
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
+	long := flags.Int("long", 0, "instead of all this, one run of so many inline steps, and its replay by a function that does not know it")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
 	database, err := cloud.StartDatabase(ctx)
 	if err != nil {
 		return err
 	}
 	defer database.Stop()
+	if *long > 0 {
+		return longRun(ctx, database, *long, out)
+	}
 	var costs []cost
 	for _, w := range workloads {
 		c, err := measure(ctx, database, w)
