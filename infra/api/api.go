@@ -56,7 +56,6 @@ type Handler struct {
 	registry  huma.Registry
 	openapi   *huma.OpenAPI
 	adapter   huma.Adapter
-	documents struct{ json, yaml []byte }
 	// workflows that are registered, for hints; nil where none are.
 	workflows map[string]bool
 	// waits is cancelled when nobody is to wait any more.
@@ -79,9 +78,7 @@ func New(config Config) (*Handler, error) {
 			return nil, fmt.Errorf("endpoint %s: %w", e.id, err)
 		}
 	}
-	if err := h.addDocuments(); err != nil {
-		return nil, err
-	}
+	h.addDocuments()
 	h.mux.HandleFunc("/", h.nothingHere)
 	return h, nil
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -51,8 +52,9 @@ func newRegistry() huma.Registry {
 	return registry
 }
 
-// addDocuments finishes the document, and serves it.
-func (h *Handler) addDocuments() error {
+// addDocuments finishes the document, and serves it. It is written out when it is asked for the first time: that takes longer than all
+// else that a function does before its first request.
+func (h *Handler) addDocuments() {
 	for name, schema := range h.registry.Map() { // order-insensitive: each is changed alone
 		if !strings.HasSuffix(name, "Body") { // answers may grow; requests are read strictly
 			schema.AdditionalProperties = nil
@@ -64,20 +66,21 @@ func (h *Handler) addDocuments() error {
 		}
 		slices.Sort(schema.Required)
 	}
-	var err error
-	if h.documents.json, err = json.MarshalIndent(h.openapi, "", "  "); err != nil {
-		return err
-	}
-	if h.documents.yaml, err = h.openapi.YAML(); err != nil {
-		return err
-	}
-	h.mux.HandleFunc("GET /v1/openapi.json", serveDocument("application/openapi+json", append(h.documents.json, '\n')))
-	h.mux.HandleFunc("GET /v1/openapi.yaml", serveDocument("application/openapi+yaml", h.documents.yaml))
-	return nil
+	h.mux.HandleFunc("GET /v1/openapi.json", h.serveDocument("application/openapi+json", func() ([]byte, error) {
+		document, err := json.MarshalIndent(h.openapi, "", "  ")
+		return append(document, '\n'), err
+	}))
+	h.mux.HandleFunc("GET /v1/openapi.yaml", h.serveDocument("application/openapi+yaml", h.openapi.YAML))
 }
 
-func serveDocument(contentType string, document []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) serveDocument(contentType string, write func() ([]byte, error)) http.HandlerFunc {
+	written := sync.OnceValues(write)
+	return func(w http.ResponseWriter, r *http.Request) {
+		document, err := written()
+		if err != nil {
+			h.fail(w, r, err)
+			return
+		}
 		w.Header().Set("Content-Type", contentType)
 		_, _ = w.Write(document) // the caller may have gone
 	}

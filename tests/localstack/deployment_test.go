@@ -31,7 +31,7 @@ const (
 )
 
 // parameters have everything happen sooner than where it matters what it costs.
-var parameters = []string{"ActivateTimeout=10", "TaskTimeout=10", "ResumesVisibility=60", "TasksVisibility=60", "DeadVisibility=60", "Receives=3"}
+var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "ResumesVisibility=60", "TasksVisibility=30", "DeadVisibility=60", "Receives=3"}
 
 // deployment is a module of somebody else's, deployed with this project's template.
 type deployment struct {
