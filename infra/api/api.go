@@ -50,12 +50,12 @@ type Config struct {
 
 // Handler answers requests. It is safe for concurrent use.
 type Handler struct {
-	config    Config
-	engine    *engine.Engine
-	mux       *http.ServeMux
-	registry  huma.Registry
-	openapi   *huma.OpenAPI
-	adapter   huma.Adapter
+	config   Config
+	engine   *engine.Engine
+	mux      *http.ServeMux
+	registry huma.Registry
+	openapi  *huma.OpenAPI
+	adapter  huma.Adapter
 	// workflows that are registered, for hints; nil where none are.
 	workflows map[string]bool
 	// waits is cancelled when nobody is to wait any more.
