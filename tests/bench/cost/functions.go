@@ -92,7 +92,7 @@ func initTime(ctx context.Context, binary, database, table string) (time.Duratio
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	defer serving.Wait()
-	defer server.Close()
+	defer server.Close() //nolint:errcheck // it has nothing that could be lost
 	var times []time.Duration
 	const starts = 7
 	for range starts {
