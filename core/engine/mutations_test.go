@@ -103,6 +103,8 @@ var mutations = []mutation{
 	{"a termination after a cancellation", "TestCancelledThenTerminated", sendGo, "mail(id + \".terminate\")", "mail(id)"},
 	{"a step whose cancellation is in the log", "TestCancellationOfActivities", "core/engine/step.go", "if v.slot.live.ledger.asked[command.Seq()] {", "if false {"},
 	{"requests to children when queues are lost", "TestRequestsToChildrenOutliveAProcess", "core/engine/rebuild.go", "if p.Cancel != nil {", "if false {"},
+	{"the end of an invocation", "TestOutlastsItsInvocation", "core/engine/budget.go", "return b.deadline.Add(-min(", "return time.Time{}.Add(-min("},
+	{"the version of a block", "TestUnblockedByTheNextDeployment", "core/engine/block.go", "run.Blocked.Version != e.config.Version", "true"},
 	{"the time of a long wait", "TestLongWait", "core/engine/task.go", "t.Attempt > 1 && left > 0 {", "false && left > 0 {"},
 	{"children that begin late", "TestChildThatBeginsLate", sendGo, "return o.leaveLate(ctx, command)\n}\n\n// leaveLate", "return nil\n}\n\n// leaveLate"},
 	{"mail in the order of its letters", "TestRuleStamps", mailGo, "max(item.Stamp, request.After+1)", "item.Stamp"},

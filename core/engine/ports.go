@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -148,6 +150,29 @@ type ListQuery struct {
 	Attributes history.Attributes
 	Limit      int
 	Cursor     string
+}
+
+// Matches says whether a run is one to list. Attributes are the same if they differ in no more than the white space that
+// JSON allows. It knows nothing of Limit and Cursor.
+func (q ListQuery) Matches(summary *Summary) bool {
+	if q.Status != "" && summary.Status != q.Status || q.Workflow != "" && summary.Workflow != q.Workflow || q.Blocked && summary.Blocked == nil {
+		return false
+	}
+	for name, want := range q.Attributes {
+		if have, there := summary.Attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// compact is a value without white space.
+func compact(value history.Payload) []byte {
+	var text bytes.Buffer
+	if json.Compact(&text, value) != nil {
+		return value
+	}
+	return text.Bytes()
 }
 
 // Due keeps timers that are too far away for a queue's delay, in buckets of a minute (PROTOCOL.md rule 8).

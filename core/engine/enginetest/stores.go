@@ -1,9 +1,12 @@
 // Package enginetest is the suite that every adapter of the engine's storing ports passes: what core/engine/ports.go says,
-// sentence by sentence. An adapter's own test opens the store, declares where it differs, and calls [TestStores].
+// sentence by sentence. An adapter's own test opens the store, declares where it differs, and calls [TestStores]; and
+// [TestSame], which compares it with another one.
 package enginetest
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
 )
@@ -16,6 +19,8 @@ type Stores struct {
 	Tasks     engine.Tasks
 	// Reopen closes the store in good order and opens it again. Nil: it is volatile.
 	Reopen func(t *testing.T) Stores
+	// DeleteClosed deletes runs that ended before a time, limit of them at most, and says how many. Nil: it cannot.
+	DeleteClosed func(ctx context.Context, before time.Time, limit int) (deleted int, err error)
 }
 
 // Capabilities are what adapters may differ in.

@@ -1,16 +1,13 @@
 package dynamo
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 )
 
 const (
@@ -59,7 +56,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 			return nil, "", err
 		}
 		for i, summary := range found {
-			if summary != nil && matches(summary.Summary, query) {
+			if summary != nil && query.Matches(summary.Summary) {
 				page, size = append(page, summary.Summary), size+summary.bytes
 			}
 			if len(page) == limit || size > listBytes {
@@ -99,28 +96,6 @@ func (s *Store) summariesAt(ctx context.Context, c call, places []place) ([]*lis
 		return err
 	})
 	return found, err
-}
-
-func matches(summary *engine.Summary, query engine.ListQuery) bool {
-	if query.Status != "" && summary.Status != query.Status || query.Workflow != "" && summary.Workflow != query.Workflow ||
-		query.Blocked && summary.Blocked == nil {
-		return false
-	}
-	for name, want := range query.Attributes {
-		if have, there := summary.Attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
-			return false
-		}
-	}
-	return true
-}
-
-// compact is a value without the white space that JSON allows.
-func compact(value history.Payload) []byte {
-	var text bytes.Buffer
-	if json.Compact(&text, value) != nil {
-		return value
-	}
-	return text.Bytes()
 }
 
 // A cursor is the place of the last run that was looked at. It is encoded since it travels in addresses.

@@ -124,7 +124,7 @@ func TestListingIsWhole(t *testing.T) {
 	} {
 		var want, got []string
 		for _, summary := range all {
-			if matches(summary, query) {
+			if query.Matches(summary) {
 				want = append(want, summary.Run)
 			}
 		}

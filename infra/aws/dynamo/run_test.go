@@ -3,7 +3,6 @@
 package dynamo_test
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
 // began is when everything here begins.
@@ -56,16 +56,7 @@ func random(size int) history.Payload {
 // subject is a store with verbs that fail the test.
 type subject struct {
 	t *testing.T
-	ports
-}
-
-// ports is what stores are.
-type ports interface {
-	engine.Runs
-	engine.Directory
-	engine.Due
-	engine.Tasks
-	DeleteClosed(ctx context.Context, before time.Time, limit int) (int, error)
+	*dynamo.Store
 }
 
 func (s *subject) create(run string) *engine.Summary {

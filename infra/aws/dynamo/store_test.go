@@ -19,7 +19,7 @@ func TestStore(t *testing.T) {
 
 // stores are opened again as another process would: with nothing but the table and the places.
 func stores(s *dynamo.Store, config dynamo.Config) enginetest.Stores {
-	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Reopen: func(t *testing.T) enginetest.Stores {
+	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed, Reopen: func(t *testing.T) enginetest.Stores {
 		t.Helper()
 		return stores(dynamo.New(config), config)
 	}}

@@ -1,16 +1,13 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 )
 
 // defaultPage is the length of a page where none is asked for.
@@ -43,7 +40,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 	}
 	var last listed
 	for _, l := range all {
-		if query.Cursor != "" && l.compare(from) >= 0 || !matches(l.summary, query) {
+		if query.Cursor != "" && l.compare(from) >= 0 || !query.Matches(l.summary) {
 			continue
 		}
 		if len(page) == limit {
@@ -83,28 +80,6 @@ func (s *Store) all(ctx context.Context) (all []listed, err error) {
 		all = append(all, listed{summary.Started, r.number, name, summary, len(r.inbox) > 0})
 	}
 	return all, ctx.Err()
-}
-
-func matches(summary *engine.Summary, query engine.ListQuery) bool {
-	if query.Status != "" && summary.Status != query.Status || query.Workflow != "" && summary.Workflow != query.Workflow ||
-		query.Blocked && summary.Blocked == nil {
-		return false
-	}
-	for name, want := range query.Attributes {
-		if have, there := summary.Attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
-			return false
-		}
-	}
-	return true
-}
-
-// compact is a value without the white space that JSON allows.
-func compact(value history.Payload) []byte {
-	var text bytes.Buffer
-	if json.Compact(&text, value) != nil {
-		return value
-	}
-	return text.Bytes()
 }
 
 func (l listed) compare(other listed) int {

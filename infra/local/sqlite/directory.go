@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -141,32 +140,14 @@ func (l *listing) statement() (text string, args []any) {
 	return listAll, order
 }
 
+// matches makes as much of a summary as the query asks for.
 func (l *listing) matches(row []driver.Value) bool {
-	if l.query.Status != "" && row[2] != string(l.query.Status) || l.query.Workflow != "" && row[3] != l.query.Workflow ||
-		l.query.Blocked && row[4] != int64(1) {
+	summary := &engine.Summary{Status: history.Status(row[2].(string)), Workflow: row[3].(string)}
+	if row[4] == int64(1) {
+		summary.Blocked = &engine.Block{}
+	}
+	if text, _ := row[5].([]byte); len(l.query.Attributes) > 0 && text != nil && json.Unmarshal(text, &summary.Attributes) != nil {
 		return false
 	}
-	if len(l.query.Attributes) == 0 {
-		return true
-	}
-	text, _ := row[5].([]byte)
-	var attributes history.Attributes
-	if text == nil || json.Unmarshal(text, &attributes) != nil {
-		return false
-	}
-	for name, want := range l.query.Attributes {
-		if have, there := attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
-			return false
-		}
-	}
-	return true
-}
-
-// compact is a value without the white space that JSON allows.
-func compact(value history.Payload) []byte {
-	var text bytes.Buffer
-	if json.Compact(&text, value) != nil {
-		return value
-	}
-	return text.Bytes()
+	return l.query.Matches(summary)
 }

@@ -31,7 +31,7 @@ func TestStore(t *testing.T) {
 
 func stores(t *testing.T, s *sqlite.Store, options sqlite.Options) enginetest.Stores {
 	t.Helper()
-	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Reopen: func(t *testing.T) enginetest.Stores {
+	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed, Reopen: func(t *testing.T) enginetest.Stores {
 		t.Helper()
 		require.NoError(t, s.Close())
 		return stores(t, open(t, s.Path(), options), options)
