@@ -11,6 +11,9 @@ GOVULNCHECK_VERSION := v1.8.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK := .tools/govulncheck-$(GOVULNCHECK_VERSION)
 
+# Tests that need more than Go stand behind a tag each.
+TAGS := dynamodb,kill,localstack
+
 # localstack/install pins the tools that deploy.
 SAM := .tools/sam/bin/sam
 export SAM_CLI_TELEMETRY := 0
@@ -127,8 +130,8 @@ dynamodb-local: ## Install DynamoDB Local for the tests that need it (a JDK and 
 lint: $(GOLANGCI) ## Check format, go vet and the rules of .golangci.yaml
 	@unformatted=$$(gofmt -s -l .) && [ -z "$$unformatted" ] || \
 		{ printf 'not formatted (make fmt does it):\n%s\n' "$$unformatted" >&2; exit 1; }
-	go vet ./...
-	$(GOLANGCI) run ./...
+	go vet -tags $(TAGS) ./...
+	$(GOLANGCI) run --build-tags $(TAGS) ./...
 
 # govulncheck exits with 3 for a finding. Only a database out of reach is forgiven: that says nothing about the code.
 vulncheck: $(GOVULNCHECK) ## Look for known vulnerabilities (skipped where their database cannot be reached)
