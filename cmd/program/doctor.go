@@ -115,24 +115,9 @@ func (p *program) writeDead(w io.Writer, queues *client.Queues) {
 		return
 	}
 	fmt.Fprintf(w, "dead: %s that nobody could read, in the dead letter queue\n\n", count(queues.Dead, "message"))
-	look := "" // at what is not shown
-	for _, message := range queues.Messages {
-		since := ""
-		if !message.Since.IsZero() {
-			since = ", sent " + clock(message.Since)
-		}
-		fmt.Fprintf(w, "  %s%s: %s\n", message.ID, since, message.What)
-		if message.Text != "" {
-			fmt.Fprintf(w, "    %s\n", shorten(message.Text, widest))
-		}
-	}
-	if len(queues.Messages) > 0 {
-		fmt.Fprintln(w)
-	} else {
-		look = "look at them in the console of SQS, or with `aws sqs receive-message`; "
-	}
-	fmt.Fprintf(w, "    to do: %sif a newer version wrote them, deploy it and move them back to their queue (redrive); if they are not the program's, "+
-		"delete them; if they are damaged, delete them and `%s rebuild` brings back what was lost with them\n\n", look, p.name)
+	fmt.Fprintf(w, "    to do: look at them in the console of SQS, or with `aws sqs receive-message` (the log of functions/deadletter says what is wrong "+
+		"with each); if a newer version wrote them, deploy it and move them back to their queue (redrive); if they are not the program's, "+
+		"delete them; if they are damaged, delete them and `%s rebuild` brings back what was lost with them\n\n", p.name)
 }
 
 // count is a number of things.

@@ -144,16 +144,7 @@ type OverdueTimer struct {
 // Queues says how the queues are.
 type Queues struct {
 	Backlog
-	Dead     int           `json:"dead" doc:"Messages that nobody could read, in the dead letter queue." example:"0"`
-	Messages []DeadMessage `json:"messages,omitempty" doc:"Some of those that nobody could read."`
-}
-
-// DeadMessage is a message that nobody could read.
-type DeadMessage struct {
-	ID    string    `json:"id" doc:"The queue's id of the message." example:"5fea7756-0ea4-451a-a703-a558b933e274"`
-	Since time.Time `json:"since,omitzero" doc:"When it was sent." example:"2026-01-01T00:00:05Z"`
-	What  string    `json:"what" doc:"What it is, as far as that can be told, and why it could not be read." example:"a resume of run \"order-17\""`
-	Text  string    `json:"text,omitempty" doc:"How it begins."`
+	Dead int `json:"dead" doc:"Messages that nobody could read, in the dead letter queue." example:"0"`
 }
 
 // Rebuilt says what one page of a rebuild did.
