@@ -4,6 +4,7 @@ package localstack
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,11 @@ func reprise(t *testing.T, code int, args ...string) string {
 // TestCommandLine: every verb that talks to a server does so with a deployment.
 func TestCommandLine(t *testing.T) {
 	reprise(t, 0, "start", "account", "--id", "cli", "--input", "7")
+	eventually(t, "its first record is there, and has the start alone", func(ctx context.Context) bool {
+		page, err := trial.client.History(ctx, "cli", 0, 0)
+		require.NoError(t, err)
+		return len(page.Records) == 1
+	})
 	reprise(t, 0, "update", "cli", "deposit", "3")
 	require.Contains(t, reprise(t, 0, "query", "cli", "balance"), "10")
 	require.Contains(t, reprise(t, 0, "list", "--workflow", "account"), "cli")
