@@ -31,7 +31,6 @@ type Cloud struct {
 	*boot.System
 	// Meter counts what it uses.
 	Meter  *aws.Meter
-	Places *offloadtest.Places
 	queues *queues
 	// unmetered is the same table, for those who only look.
 	unmetered *dynamo.Store
@@ -55,8 +54,8 @@ func (d *Database) OpenTable(ctx context.Context, table string, transport http.R
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &Cloud{Meter: &aws.Meter{}, Places: offloadtest.New(), queues: newQueues(ctx), cancel: cancel}
-	codec := offload.Codec{Places: c.Places}
+	c := &Cloud{Meter: &aws.Meter{}, queues: newQueues(ctx), cancel: cancel}
+	codec := offload.Codec{Places: offloadtest.New()}
 	c.unmetered = dynamo.New(dynamo.Config{Client: client, Table: table, Codec: codec})
 	key, err := c.unmetered.TokenKey(ctx)
 	if err != nil {
@@ -78,9 +77,9 @@ func (d *Database) OpenTable(ctx context.Context, table string, transport http.R
 		visibility = 6 * timeout
 		receives   = 5
 	)
-	c.queues.add(resumes, Source{Handler: c.HandleResumes, Batch: 10, AtOnce: 16, Timeout: timeout, Visibility: visibility, Receives: receives, Dead: dead})
-	c.queues.add(tasks, Source{Handler: c.HandleTasks, Batch: 1, AtOnce: 64, Timeout: timeout, Visibility: visibility, Receives: receives, Dead: dead})
-	c.queues.add(dead, Source{Handler: c.HandleDead, Batch: 10, AtOnce: 1, Timeout: timeout, Visibility: visibility, Receives: receives})
+	c.queues.add(resumes, source{handler: c.HandleResumes, batch: 10, atOnce: 16, timeout: timeout, visibility: visibility, receives: receives, dead: dead})
+	c.queues.add(tasks, source{handler: c.HandleTasks, batch: 1, atOnce: 64, timeout: timeout, visibility: visibility, receives: receives, dead: dead})
+	c.queues.add(dead, source{handler: c.HandleDead, batch: 10, atOnce: 1, timeout: timeout, visibility: visibility, receives: receives})
 	return c, nil
 }
 

@@ -12,18 +12,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Handler is a function that takes messages.
-type Handler func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+// handler is a function that takes messages.
+type handler func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-// Source says how a queue's messages reach a function: what template.yaml says of its event source.
-type Source struct {
-	Handler    Handler
-	Batch      int           // messages at most in one event
-	AtOnce     int           // invocations at one time
-	Timeout    time.Duration // of the function
-	Visibility time.Duration // until a message comes again whose function has not answered
-	Receives   int           // until a message goes to the dead letter queue
-	Dead       string        // URL of that
+// source says how a queue's messages reach a function: what template.yaml says of its event source.
+type source struct {
+	handler    handler
+	batch      int           // messages at most in one event
+	atOnce     int           // invocations at one time
+	timeout    time.Duration // of the function
+	visibility time.Duration // until a message comes again whose function has not answered
+	receives   int           // until a message goes to the dead letter queue
+	dead       string        // URL of that
 }
 
 // queues behave like SQS's, with Lambda's pollers behind them. Its methods are the calls of infra/aws/sqs.
@@ -36,7 +36,7 @@ type queues struct {
 }
 
 type queue struct {
-	source   Source
+	source   source
 	messages map[string]*message // by receipt handle
 	running  int
 	usage    QueueUsage
@@ -53,7 +53,7 @@ type message struct {
 
 func newQueues(ctx context.Context) *queues { return &queues{queues: map[string]*queue{}, ctx: ctx} }
 
-func (q *queues) add(url string, source Source) {
+func (q *queues) add(url string, source source) {
 	q.queues[url] = &queue{source: source, messages: map[string]*message{}}
 }
 
@@ -96,7 +96,7 @@ func (q *queues) look(at *queue, after time.Duration) {
 func (q *queues) poll(of *queue) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for of.source.Handler != nil && of.running < of.source.AtOnce && q.ctx.Err() == nil {
+	for of.source.handler != nil && of.running < of.source.atOnce && q.ctx.Err() == nil {
 		batch := q.receive(of)
 		if len(batch) == 0 {
 			return
@@ -113,16 +113,16 @@ func (q *queues) receive(of *queue) (batch []events.SQSMessage) {
 		if m.visible.After(now) {
 			continue
 		}
-		if m.received++; m.received > of.source.Receives && of.source.Dead != "" {
+		if m.received++; m.received > of.source.receives && of.source.dead != "" {
 			delete(of.messages, handle)
-			q.put(q.queues[of.source.Dead], m.body, 0)
+			q.put(q.queues[of.source.dead], m.body, 0)
 			continue
 		}
-		m.visible = now.Add(of.source.Visibility)
-		q.look(of, of.source.Visibility)
+		m.visible = now.Add(of.source.visibility)
+		q.look(of, of.source.visibility)
 		batch = append(batch, events.SQSMessage{MessageId: m.id, ReceiptHandle: handle, Body: m.body,
 			Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.received)}})
-		if len(batch) == of.source.Batch {
+		if len(batch) == of.source.batch {
 			break
 		}
 	}
@@ -131,9 +131,9 @@ func (q *queues) receive(of *queue) (batch []events.SQSMessage) {
 
 // invoke calls the function, and deletes what it has not named as failed.
 func (q *queues) invoke(of *queue, batch []events.SQSMessage) {
-	ctx, cancel := context.WithTimeout(q.ctx, of.source.Timeout)
+	ctx, cancel := context.WithTimeout(q.ctx, of.source.timeout)
 	defer cancel()
-	response, err := of.source.Handler(ctx, events.SQSEvent{Records: batch})
+	response, err := of.source.handler(ctx, events.SQSEvent{Records: batch})
 	failed := map[string]bool{}
 	for _, item := range response.BatchItemFailures {
 		failed[item.ItemIdentifier] = true

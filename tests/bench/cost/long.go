@@ -46,28 +46,8 @@ func longRun(ctx context.Context, database *cloud.Database, many int, out io.Wri
 	if _, _, err := c.Engine.Start(ctx, engine.StartRequest{Run: "long", Workflow: "steps", Input: input}); err != nil {
 		return err
 	}
-	ask := func(of *cloud.Cloud) (string, error) {
-		answer, err := of.Engine.Query(ctx, "long", "counted", nil)
-		return string(answer), err
-	}
-	for {
-		summary, err := c.Engine.WaitUntil(ctx, "long", func(s *engine.Summary) bool {
-			return s.Status.Closed() || s.Blocked != nil || time.Since(begun) > time.Second
-		})
-		if err != nil {
-			return err
-		}
-		if summary.Blocked != nil {
-			return fmt.Errorf("blocked: %s", summary.Blocked.Message)
-		}
-		records, err := c.Engine.History(ctx, "long", 1, many)
-		if err != nil {
-			return err
-		}
-		if len(records) > 0 {
-			break
-		}
-		time.Sleep(time.Second)
+	if err := recorded(ctx, c, many); err != nil {
+		return err
 	}
 	took := time.Since(begun)
 	cold, err := database.OpenTable(ctx, table, nil, steps, work)
@@ -76,7 +56,7 @@ func longRun(ctx context.Context, database *cloud.Database, many int, out io.Wri
 	}
 	defer cold.Close()
 	begun = time.Now()
-	got, err := ask(cold)
+	got, err := cold.Engine.Query(ctx, "long", "counted", nil)
 	if err != nil {
 		return err
 	}
@@ -84,4 +64,26 @@ func longRun(ctx context.Context, database *cloud.Database, many int, out io.Wri
 	fmt.Fprintf(out, "%d inline steps: %s, %.2f ms each; a function that does not know the run replays it in %s with %d requests, %.0f read units; it says %s\n",
 		many, took.Round(time.Second), float64(took.Microseconds())/1000/float64(many), time.Since(begun).Round(10*time.Millisecond), used.Requests, used.Reads, got)
 	return nil
+}
+
+// recorded waits until the log has more than so many records, looking seldom.
+func recorded(ctx context.Context, c *cloud.Cloud, many int) error {
+	for {
+		summary, err := c.Engine.Get(ctx, "long")
+		if err != nil {
+			return err
+		}
+		if summary.Blocked != nil {
+			return fmt.Errorf("blocked: %s", summary.Blocked.Message)
+		}
+		records, err := c.Engine.History(ctx, "long", 1, many)
+		if err != nil || len(records) > 0 {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
