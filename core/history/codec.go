@@ -40,13 +40,6 @@ func (e Encoder) Command(command Command) []byte {
 	return w.out
 }
 
-// Failure gives the stored form of a failure.
-func (e Encoder) Failure(failure *Failure) []byte {
-	w := writer{away: e.Away}
-	failure.write(&w)
-	return w.out
-}
-
 // AppendRecord appends the stored form of a record.
 func AppendRecord(out []byte, rec *Record) []byte {
 	w := writer{out: out}
@@ -163,16 +156,6 @@ func (d *Decoder) Command(data []byte) (Command, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return command, nil
-}
-
-// Failure reads one failure.
-func (d *Decoder) Failure(data []byte) (*Failure, error) {
-	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
-	failure := readFailure(r)
-	if err := r.finish(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	return failure, nil
 }
 
 // DecodeEvent reads one event.

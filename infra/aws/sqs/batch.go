@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -113,11 +114,11 @@ func entries(batch []message) []types.SendMessageBatchRequestEntry {
 func (q *Queue) left(batch []message, out *sqs.SendMessageBatchOutput) (left []message, reason, err error) {
 	taken := map[string]bool{}
 	for _, entry := range out.Successful {
-		taken[text(entry.Id)] = true
+		taken[sdk.ToString(entry.Id)] = true
 	}
 	failures := map[string]types.BatchResultErrorEntry{}
 	for _, entry := range out.Failed {
-		failures[text(entry.Id)] = entry
+		failures[sdk.ToString(entry.Id)] = entry
 	}
 	var sent []string
 	for i, m := range batch {
@@ -127,11 +128,11 @@ func (q *Queue) left(batch []message, out *sqs.SendMessageBatchOutput) (left []m
 			continue
 		}
 		failure, answered := failures[id]
-		why := fmt.Errorf("a message of run %q was not taken: %s (%s)", m.run, text(failure.Message), text(failure.Code))
+		why := fmt.Errorf("a message of run %q was not taken: %s (%s)", m.run, sdk.ToString(failure.Message), sdk.ToString(failure.Code))
 		if !answered {
 			why = fmt.Errorf("a message of run %q was not answered for", m.run)
 		}
-		if failure.SenderFault && !throttled(text(failure.Code)) && err == nil {
+		if failure.SenderFault && !throttled(sdk.ToString(failure.Code)) && err == nil {
 			err = why
 		}
 		if left = append(left, m); reason == nil {
@@ -144,10 +145,3 @@ func (q *Queue) left(batch []message, out *sqs.SendMessageBatchOutput) (left []m
 
 // throttled says whether a code means that there were too many requests, which SQS calls the sender's fault, too.
 func throttled(code string) bool { return strings.Contains(code, "Throttl") }
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
