@@ -31,6 +31,17 @@ func (p *Payload) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// Marshal gives a value's JSON, in which payloads keep their text: json.Marshal would have < in them become \u003c.
+func Marshal(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
 // Equal compares byte by byte: the same Go value always encodes to the same text (encoding/json sorts map keys).
 func (p Payload) Equal(other Payload) bool { return bytes.Equal(p, other) }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // request is one call, which may take several attempts.
@@ -50,13 +51,10 @@ func (c *Client) do(ctx context.Context, call request, into any) (answer, error)
 	}
 	var body []byte
 	if call.body != nil {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(call.body); err != nil {
+		var err error
+		if body, err = history.Marshal(call.body); err != nil {
 			return answer{}, fmt.Errorf("%s %s: the request cannot be encoded: %w", call.method, call.path, err)
 		}
-		body = bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 	}
 	response, err := c.send(ctx, call, body)
 	if err != nil {

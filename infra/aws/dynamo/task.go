@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,13 +16,11 @@ import (
 
 // SaveTask is one put.
 func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
-	var content bytes.Buffer // details keep their text: without this setting, < would become \u003c
-	encoder := json.NewEncoder(&content)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(state); err != nil {
+	content, err := history.Marshal(state)
+	if err != nil {
 		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
 	}
-	body, err := s.body(ctx, state.Run, bytes.TrimSpace(content.Bytes()))
+	body, err := s.body(ctx, state.Run, content)
 	if err != nil {
 		return err
 	}

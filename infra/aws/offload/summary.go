@@ -1,7 +1,6 @@
 package offload
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,13 +37,11 @@ func (c Codec) EncodeSummary(ctx context.Context, s *engine.Summary) ([]byte, er
 		}
 		stored.Away[name], *payload = place, nil
 	}
-	var text bytes.Buffer // payloads keep their text: without this setting, < would become \u003c
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(stored); err != nil {
+	text, err := history.Marshal(stored)
+	if err != nil {
 		return nil, fmt.Errorf("the summary of run %q cannot be stored: %w", s.Run, err)
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+	return text, nil
 }
 
 // DecodeSummary reads it back.

@@ -6,7 +6,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -222,15 +221,13 @@ func page(log []stored, after int) (records []*history.Record, more bool, err er
 
 func byNumber(s stored, number int) int { return s.number - number }
 
-// encode gives a summary's stored form. Payloads keep their text: without this setting, < would become \u003c.
+// encode gives a summary's stored form.
 func encode(summary *engine.Summary) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(summary); err != nil {
+	text, err := history.Marshal(summary)
+	if err != nil {
 		return nil, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
 	}
-	return text.Bytes(), nil
+	return text, nil
 }
 
 func decode(text []byte) (*engine.Summary, error) {

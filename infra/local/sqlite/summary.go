@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,11 +31,11 @@ func newRow(summary *engine.Summary) (row, error) {
 	}
 	apart := *summary
 	apart.Blocked = nil
-	if r.text, err = encode(&apart); err != nil {
+	if r.text, err = history.Marshal(&apart); err != nil {
 		return r, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
 	}
 	if len(summary.Attributes) > 0 {
-		if r.attributes, err = encode(summary.Attributes); err != nil {
+		if r.attributes, err = history.Marshal(summary.Attributes); err != nil {
 			return r, fmt.Errorf("the attributes of run %q cannot be stored: %w", summary.Run, err)
 		}
 	}
@@ -47,7 +46,7 @@ func encodeBlock(block *engine.Block) (any, error) {
 	if block == nil {
 		return nil, nil
 	}
-	return encode(block)
+	return history.Marshal(block)
 }
 
 const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, block, workflow, attributes, summary)
@@ -86,17 +85,6 @@ func (r *row) update(db *connection, number int64, generation int, stream int64,
 	n, err = db.exec(updateAll, int64(r.Generation), stream, r.closed, r.attributes, r.text,
 		string(r.Status), r.started, r.Workflow, number, int64(generation))
 	return n > 0, err
-}
-
-// encode gives the stored form. Payloads keep their text: without this setting, < would become \u003c.
-func encode(value any) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 // decodeSummary reads a summary, and the block that stands beside it: nil for none.

@@ -21,7 +21,7 @@ func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	text, err := encode(state)
+	text, err := history.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
 	}
