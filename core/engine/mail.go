@@ -87,7 +87,8 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 			return Accepted{}, e.unavailable(err, "it was not accepted")
 		}
 	}
-	if _, err := e.Runs.File(ctx, request.Run, item); err != nil {
+	stamp, err := e.Runs.File(ctx, request.Run, item)
+	if err != nil {
 		return Accepted{}, e.unavailable(err, "it was not accepted")
 	}
 	if e.Together {
@@ -95,5 +96,5 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 			return Accepted{}, e.unavailable(err, "it was not accepted")
 		}
 	}
-	return Accepted{ID: request.ID, Stamp: item.Stamp}, nil
+	return Accepted{ID: request.ID, Stamp: stamp}, nil
 }

@@ -60,9 +60,9 @@ var raceCases = []namedCase{
 		errThere := errors.New("there")
 		s.race(errThere, func(i int) error {
 			item := mail("a")
-			item.Durable = i%2 == 0
-			there, err := s.Runs.File(s.t.Context(), "r", item)
-			if there {
+			item.Durable, item.Stamp = i%2 == 0, int64(1+i)
+			stamp, err := s.Runs.File(s.t.Context(), "r", item)
+			if stamp != item.Stamp {
 				return errThere
 			}
 			return err

@@ -43,9 +43,11 @@ var reopenCases = []namedCase{
 		require.ErrorIs(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)), engine.ErrTaken)
 		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(summary, 0)), engine.ErrTaken)
 		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(1)}), engine.ErrTaken)
-		there, err := s.Runs.File(s.t.Context(), "r", mail("a"))
+		again := mail("a")
+		again.Stamp++
+		stamp, err := s.Runs.File(s.t.Context(), "r", again)
 		require.NoError(s.t, err)
-		require.True(s.t, there)
+		require.Equal(s.t, again.Stamp-1, stamp)
 		s.put("r", 2, 1)
 		s.create("new")
 		s.put("new", 1, 1)

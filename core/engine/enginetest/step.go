@@ -137,8 +137,8 @@ func (d *double) file(run string) {
 	}
 	item := d.item()
 	d.both("file", func(s *Stores) (string, error) {
-		there, err := s.Runs.File(d.t.Context(), run, item)
-		return fmt.Sprint(there), err
+		stamp, err := s.Runs.File(d.t.Context(), run, item)
+		return fmt.Sprint(stamp), err
 	})
 }
 

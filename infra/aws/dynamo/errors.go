@@ -41,6 +41,15 @@ func refused(err error) bool {
 	return errors.As(err, &failed)
 }
 
+// there gives the row that was there, where a put was refused that asked for it.
+func there(err error) (row, bool) {
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return failed.Item, true
+	}
+	return nil, false
+}
+
 // Codes of the reasons for which a transaction is cancelled.
 const (
 	reasonRefused  = "ConditionalCheckFailed"

@@ -14,21 +14,21 @@ const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)
 var errThere = errors.New("there already")
 
 // File flushes durable items, and keeps others in memory. The event must not be changed afterwards: readers share it.
-func (s *Store) File(ctx context.Context, name string, item engine.Item) (there bool, err error) {
+func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp int64, err error) {
 	r, err := s.pin(ctx, name)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
-	if _, there := r.inbox[item.Key]; there {
+	if earlier, there := r.inbox[item.Key]; there {
 		s.hot.mu.Unlock()
-		return true, nil
+		return earlier.Stamp, nil
 	}
 	if !item.Durable && r.filing[item.Key] == 0 {
 		r.keep(item)
 		s.hot.mu.Unlock()
-		return false, nil
+		return item.Stamp, nil
 	}
 	item.Durable = true // one of its key is under way to the disk: only there it is decided which one came first
 	count(&r.filing, item.Key, 1)
@@ -36,11 +36,15 @@ func (s *Store) File(ctx context.Context, name string, item engine.Item) (there 
 	err = s.submit(&filing{s: s, r: r, item: item, event: history.EncodeEvent(item.Event)})
 	s.hot.mu.Lock()
 	count(&r.filing, item.Key, -1)
+	earlier, there := r.inbox[item.Key]
 	s.hot.mu.Unlock()
-	if errors.Is(err, errThere) {
-		return true, nil
+	switch {
+	case errors.Is(err, errThere) && there:
+		return earlier.Stamp, nil
+	case errors.Is(err, errThere): // and deleted since: its place among others is settled
+		return item.Stamp, nil
 	}
-	return false, err
+	return item.Stamp, err
 }
 
 type filing struct {
