@@ -118,7 +118,7 @@ func (v *visit) finish(ctx context.Context) error {
 	if v.wait.IsZero() {
 		return nil
 	}
-	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Delay: max(v.wait.Sub(v.e.Clock.Now()), 0)})
+	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Delay: v.delay(v.wait)})
 }
 
 // turn looks at the run and takes it as far as it goes without waiting for a step.
@@ -213,9 +213,6 @@ func (v *visit) quiet(view *View) bool {
 
 // recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.
 func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
-	if v.slot.live.closes != nil {
-		return false, nil
-	}
 	events := v.results()
 	if len(events) == 0 {
 		return false, nil
@@ -227,8 +224,12 @@ func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
 	return !lost, err
 }
 
-// results are the results in hand that the run still waits for.
+// results are the results in hand that the run still waits for. One that has ended waits for nothing, though that may have
+// been found out only now: the log is read after the summary.
 func (v *visit) results() (events []history.Event) {
+	if v.slot.live.closes != nil {
+		return nil
+	}
 	for _, result := range v.done {
 		if _, pending := v.slot.live.exec.Pending(result.Seq); pending {
 			events = append(events, result)

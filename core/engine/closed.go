@@ -27,15 +27,22 @@ func (v *visit) lookClosed(ctx context.Context, view *View) error {
 		}
 	}
 	v.tidy, v.wait = p.tidy, p.wait
-	for _, dead := range p.finish {
-		if dead.closes() {
-			p.earlier = append(p.earlier, generation)
-		}
-		if dead.name == v.author {
-			v.sent = dead.newest
+	for _, a := range p.finish {
+		if p.closed = append(p.closed, unfinished{generation, a}); a.name == v.author {
+			v.sent = a.newest
 		}
 	}
-	return v.finishEarlier(ctx, p.earlier, view.Summary)
+	return v.finishClosed(ctx, p.closed, view.Summary)
+}
+
+// unfinished is what an author may have left unsent in a generation that has ended.
+type unfinished struct {
+	generation int
+	author     *author
+}
+
+func (u unfinished) same(other unfinished) bool {
+	return u.generation == other.generation && u.author.name == other.author.name
 }
 
 func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, generation int) error {
@@ -65,14 +72,34 @@ func (a *author) closes() bool {
 	return terminal
 }
 
-// finishEarlier sends again what the closing records of some generations ask for.
-func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *Summary) error {
-	for _, generation := range generations {
-		fold, err := v.e.fold(ctx, v.run, generation)
+// finishClosed sends again what of the newest records of some authors still counts where the generation has ended: children
+// that it leaves to themselves, and what its end asks for.
+func (v *visit) finishClosed(ctx context.Context, all []unfinished, summary *Summary) error {
+	for _, work := range all {
+		fold, err := v.e.fold(ctx, v.run, work.generation)
 		if err != nil {
 			return err
 		}
-		if err := v.closeGeneration(ctx, generation, summary, fold.Closes, fold); err != nil {
+		o := &outbox{e: v.e, run: v.run, generation: work.generation}
+		for _, command := range work.author.asks {
+			child, ok := command.(*history.StartChild)
+			if !ok || child.OnClose != history.LeaveChildren {
+				continue
+			}
+			if _, pending := fold.Find(child.Seq()); !pending {
+				continue
+			}
+			if err := o.child(ctx, child); err != nil {
+				return err
+			}
+		}
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+		if !work.author.closes() {
+			continue
+		}
+		if err := v.closeGeneration(ctx, work.generation, summary, fold.Closes, fold); err != nil {
 			return err
 		}
 	}

@@ -12,11 +12,12 @@ import (
 )
 
 // record runs one activation, puts it as the next record, and sends what its commands ask for: put, send, delete,
-// acknowledge (PROTOCOL.md rule 3). Lost: another invocation has put a record in its place; look again.
-func (v *visit) record(ctx context.Context, takes []history.Event, again []history.Item, resumes []int64) (lost bool, err error) {
+// acknowledge (PROTOCOL.md rule 3). Look: another invocation has put a record in its place, or there is more to do.
+func (v *visit) record(ctx context.Context, takes []history.Event, again []history.Item, resumes []int64) (look bool, err error) {
 	l := v.slot.live
 	now := later(v.e.Clock.Now(), l.time)
 	number := l.position.Record + 1
+	before := l.exec.State()
 	var done executor.Completion
 	err = v.e.guard(l.exec, func() (err error) {
 		done, err = l.exec.Activate(executor.Activation{Record: number, Time: now, Events: takes})
@@ -28,7 +29,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	}
 	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: again,
 		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: done.Commands}
-	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l.summary, &done, now)}
+	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, &done, before, now)}
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
@@ -40,7 +41,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 		return false, err
 	}
 	v.startSteps(stepsOf(l, rec)...)
-	return false, nil
+	return l.ledger.asksWaiting(rec), nil
 }
 
 // put puts the record, and goes on only if it is there.
@@ -69,7 +70,7 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 }
 
 // handOver says in a record that this author answers for nothing any more: too little time is left for the steps to come
-// (rule 5). Whoever receives the resume goes on at once.
+// (rule 5). Whoever receives the resume goes on: at once, or when the first of them is to be tried again.
 func (v *visit) handOver(ctx context.Context) (err error) {
 	if v.slot, err = v.e.live.hold(ctx, v.run); err != nil {
 		return err
@@ -89,11 +90,16 @@ func (v *visit) handOver(ctx context.Context) (err error) {
 			rec.Again = append(rec.Again, history.Item{Key: key, Filing: claim.filing})
 		}
 	}
-	for _, seq := range v.steps.left {
-		if a := l.ledger.steps[seq]; a != nil && a.name == v.author {
-			rec.Resumes = append(rec.Resumes, seq)
+	for _, left := range v.steps.left {
+		if step := l.ledger.steps[left.Seq]; step == nil || step.author.name != v.author {
+			continue
+		}
+		rec.Resumes = append(rec.Resumes, left.Seq)
+		if left.Count() > 0 {
+			rec.Tried = append(rec.Tried, left)
 		}
 	}
+	rec.Until = later(now, firstDue(rec)) // until then nobody has anything to do here
 	err = v.e.guard(l.exec, func() error {
 		_, err := l.exec.Activate(executor.Activation{Record: rec.Number, Time: now})
 		return err
@@ -102,10 +108,33 @@ func (v *visit) handOver(ctx context.Context) (err error) {
 		v.slot.drop()
 		return v.blockIf(ctx, blockFor(err))
 	}
-	if _, err := v.put(ctx, &Commit{Run: v.run, Generation: l.position.Generation, Record: rec}); err != nil {
+	lost, err := v.put(ctx, &Commit{Run: v.run, Generation: l.position.Generation, Record: rec})
+	if err != nil {
 		return err
 	}
-	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run}) // a lost race is the same: somebody has to look
+	resume := Resume{Run: v.run} // a lost race is the same: somebody has to look
+	if !lost {
+		resume.Delay = v.delay(rec.Until)
+	}
+	return v.e.Queue.SendResumes(ctx, resume)
+}
+
+// firstDue is when the first of the steps that a record hands over is to be tried again; the zero time: at once.
+func firstDue(rec *history.Record) (due time.Time) {
+	if len(rec.Tried) < len(rec.Resumes) { // one was not begun
+		return due
+	}
+	for _, tried := range rec.Tried {
+		if due.IsZero() || tried.Next.Before(due) {
+			due = tried.Next
+		}
+	}
+	return due
+}
+
+// delay of a resume that is to come at a time, or as close to it as a queue can have it: who looks then sends it on.
+func (v *visit) delay(until time.Time) time.Duration {
+	return min(max(until.Sub(v.e.Clock.Now()), 0), longestDelay)
 }
 
 // stepsOfBase are the steps pending where a reset run goes on: the first record of the new generation names them.
@@ -147,41 +176,29 @@ func isStep(command history.Command) bool { // nil is none
 	return ok && step.Inline
 }
 
-// summarize gives the run's new summary, or nil if the activation changed nothing that it shows.
-func summarize(old *Summary, done *executor.Completion, now time.Time) *Summary {
-	attributes, changed := old.Attributes, done.StateSet && !done.State.Equal(old.State)
+// summarize gives the run's new summary, or nil if the activation changed nothing that it shows. What the code has published
+// comes from the code: the summary was read before the log, and the log may have gone on since.
+func summarize(l *live, done *executor.Completion, before history.Payload, now time.Time) *Summary {
+	changed := done.Closes != nil || done.StateSet && !done.State.Equal(before)
 	for _, command := range done.Commands {
-		if upsert, ok := command.(*history.UpsertAttributes); ok {
-			attributes, changed = merge(attributes, upsert.Attributes), true
+		if _, ok := command.(*history.UpsertAttributes); ok {
+			changed = true
 		}
 	}
-	if !changed && done.Closes == nil {
+	if !changed {
 		return nil
 	}
-	summary := *old
-	summary.Attributes = attributes
-	if done.StateSet {
-		summary.State = done.State
+	summary := *l.summary
+	if summary.Attributes = nil; len(l.exec.Attributes()) > 0 {
+		summary.Attributes = maps.Clone(l.exec.Attributes())
+	}
+	if l.exec.Published() {
+		summary.State = l.exec.State()
 	}
 	if done.Closes != nil {
 		summary.close(done.Closes, now)
 	}
 	return &summary
-}
-
-func merge(old, changes history.Attributes) history.Attributes {
-	merged := maps.Clone(old)
-	if merged == nil {
-		merged = history.Attributes{}
-	}
-	for _, name := range changes.Sorted() {
-		if value := changes[name]; value == nil || string(value) == "null" {
-			delete(merged, name)
-		} else {
-			merged[name] = value
-		}
-	}
-	return merged
 }
 
 // close writes how a generation ended into the summary.

@@ -23,8 +23,8 @@ type plan struct {
 	steps []int64
 	// finish lists the dead whose newest record's sends are to be made again, before anything else.
 	finish []*author
-	// earlier lists closed generations of which the same is true.
-	earlier []int
+	// closed lists the same of generations that have ended.
+	closed []unfinished
 	// tidy are items that nobody needs any more.
 	tidy []string
 	// wait is until when a living author answers for an item that was found here; zero: none does.
@@ -166,8 +166,8 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 			p.leave(a.until)
 		default:
 			p.tidy = append(p.tidy, item.Key)
-			if !slices.Contains(p.earlier, g) {
-				p.earlier = append(p.earlier, g)
+			if work := (unfinished{g, a}); !slices.ContainsFunc(p.closed, work.same) {
+				p.closed = append(p.closed, work)
 			}
 		}
 		return nil
@@ -215,11 +215,14 @@ func (v *visit) considerSteps(p *plan) {
 		if !ok || !step.Inline || v.holds(step.Seq()) {
 			continue
 		}
-		switch a := l.ledger.steps[step.Seq()]; {
-		case a == nil: // of a base: the first record of this generation names it
+		open := l.ledger.steps[step.Seq()]
+		if open == nil { // of a base: the first record of this generation names it
+			continue
+		}
+		switch a := open.author; {
 		case a.name == v.author:
 			p.steps = append(p.steps, step.Seq())
-		case v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+		case v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()), open.waits && l.ledger.asked[step.Seq()]:
 			p.resumes = append(p.resumes, step.Seq())
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -10,11 +11,19 @@ import (
 // ledger says what belongs to whom (PROTOCOL.md rule 4): an item, or a step, belongs to the author of the newest record
 // that names it. It is filled from the records of one generation, in order.
 type ledger struct {
-	items   map[string]claim  // items named by a record, by key
-	steps   map[int64]*author // pending steps
+	items   map[string]claim    // items named by a record, by key
+	steps   map[int64]*openStep // that are pending
 	authors map[string]*author
 	mail    map[string]bool // ids of all mail taken, in this generation (true) or before it (false)
 	asked   map[int64]bool  // activities whose cancellation is in the log
+}
+
+// openStep is a step that is not answered yet.
+type openStep struct {
+	author    *author
+	scheduled time.Time
+	tried     history.Tried // before the last hand-over
+	waits     bool          // for its time: it was handed over, and nobody runs it
 }
 
 type claim struct {
@@ -53,7 +62,16 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		set(&l.items, item.Key, claim{item.Filing, a})
 	}
 	for _, seq := range rec.Resumes {
-		set(&l.steps, seq, a)
+		if step := l.steps[seq]; step != nil {
+			step.author, step.waits = a, false
+		} else { // of a base
+			set(&l.steps, seq, &openStep{author: a, scheduled: rec.Time})
+		}
+	}
+	for _, tried := range rec.Tried {
+		if step := l.steps[tried.Seq]; step != nil {
+			step.tried, step.waits = tried, true
+		}
 	}
 	for _, event := range rec.Events {
 		if event.Filing() != "" {
@@ -75,12 +93,28 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		switch command := command.(type) {
 		case *history.ScheduleActivity:
 			if command.Inline {
-				set(&l.steps, command.Seq(), a)
+				set(&l.steps, command.Seq(), &openStep{author: a, scheduled: rec.Time})
 			}
 		case *history.CancelActivity:
 			set(&l.asked, command.Seq(), true)
 		}
 	}
+}
+
+// asksWaiting says whether a record asks a step to stop that nobody runs at the moment.
+func (l *ledger) asksWaiting(rec *history.Record) bool {
+	return slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
+		cancel, ok := command.(*history.CancelActivity)
+		return ok && l.steps[cancel.Seq()] != nil && l.steps[cancel.Seq()].waits
+	})
+}
+
+// tried says what became of a step before the last hand-over.
+func (l *ledger) tried(seq int64) history.Tried {
+	if step := l.steps[seq]; step != nil && step.tried.Seq == seq {
+		return step.tried
+	}
+	return history.Tried{Seq: seq}
 }
 
 // forget drops what is of no more use: items that are no longer in the inbox, and authors who answer for nothing. An item
@@ -100,8 +134,8 @@ func (l *ledger) forget(view *View) {
 	for _, c := range l.items { // order-insensitive: a set is made
 		needed[c.author.name] = c.author
 	}
-	for _, a := range l.steps { // order-insensitive: a set is made
-		needed[a.name] = a
+	for _, step := range l.steps { // order-insensitive: a set is made
+		needed[step.author.name] = step.author
 	}
 	l.authors = needed
 }

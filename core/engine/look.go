@@ -67,7 +67,7 @@ func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
 	}
 	l := s.live
 	l.summary = view.Summary
-	defer l.ledger.forget(view)
+	l.ledger.forget(view) // before the records that are new: one of them may name an item that came after the inbox was read
 	if len(view.Records) == 0 && !view.More {
 		return nil
 	}
@@ -89,6 +89,14 @@ func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
 		return blockFor(err)
 	}
 	return nil
+}
+
+// scheduled is when the run decided on a pending step.
+func (l *live) scheduled(seq int64) time.Time {
+	if at := l.times[seq]; !at.IsZero() {
+		return at
+	}
+	return l.ledger.steps[seq].scheduled
 }
 
 // note keeps the live run's books in step with its log.

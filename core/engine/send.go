@@ -90,7 +90,7 @@ func (v *visit) finishDead(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
-	return v.finishEarlier(ctx, p.earlier, v.slot.live.summary)
+	return v.finishClosed(ctx, p.closed, v.slot.live.summary)
 }
 
 func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {

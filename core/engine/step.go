@@ -18,7 +18,7 @@ type steps struct {
 	mu         sync.Mutex
 	ended      []stepEnd
 	woken      chan struct{}
-	left       []int64 // not begun, or not to be retried in time: to be handed over
+	left       []history.Tried // not begun, or not to be retried in time: to be handed over
 }
 
 // step is one of them.
@@ -27,18 +27,21 @@ type step struct {
 	command   *history.ScheduleActivity
 	perform   registry.Activity
 	scheduled time.Time
+	tried     history.Tried // in earlier invocations, and in this one
 	*underway
 }
 
 // stepEnd is a step's result, or nil where it is left to another invocation.
 type stepEnd struct {
-	seq    int64
+	*step
 	result *history.ActivityResolved
 }
 
 func (s *steps) idle() bool { return len(s.running) == 0 }
 
-func (s *steps) has(seq int64) bool { return s.running[seq] != nil || slices.Contains(s.left, seq) }
+func (s *steps) has(seq int64) bool {
+	return s.running[seq] != nil || slices.ContainsFunc(s.left, func(left history.Tried) bool { return left.Seq == seq })
+}
 
 // cancel gives up what is still running: its results are not wanted.
 func (s *steps) cancel() {
@@ -61,7 +64,7 @@ func (v *visit) stepsOfGeneration(generation int) {
 func (v *visit) startSteps(seqs ...int64) {
 	for _, seq := range seqs {
 		if !v.budget.suffices(v.e.Clock.Now(), 0) {
-			v.steps.left = append(v.steps.left, seq)
+			v.steps.left = append(v.steps.left, v.slot.live.ledger.tried(seq))
 			continue
 		}
 		command, pending := v.slot.live.exec.Pending(seq)
@@ -86,7 +89,8 @@ func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Ac
 		s.running = map[int64]*step{}
 	}
 	key := TaskKey{v.run, v.slot.live.position.Generation, command.Seq()}
-	begun := &step{key: key, command: command, perform: perform, scheduled: v.e.Clock.Now(), underway: v.e.attempts.begin(key)}
+	begun := &step{key: key, command: command, perform: perform, scheduled: v.slot.live.scheduled(command.Seq()),
+		tried: v.slot.live.ledger.tried(command.Seq()), underway: v.e.attempts.begin(key)}
 	if v.slot.live.ledger.asked[command.Seq()] {
 		begun.cancel()
 	}
@@ -94,14 +98,26 @@ func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Ac
 	s.begun = append(s.begun, begun)
 }
 
-// runStep makes attempts until one succeeds, or none is to follow, or there is no time for another: then it gives nil.
+// runStep makes attempts until one succeeds, or none is to follow, or there is no time to wait for another: then it gives nil.
 func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved {
 	defer v.e.attempts.end(s.key, s.underway)
 	result := &history.ActivityResolved{Seq: s.key.Seq}
-	for number := 1; ; number++ {
+	defer func() { result.Attempts = s.tried.Attempts }()
+	for number := s.tried.Count() + 1; ; number++ {
 		if s.cancelled() {
 			result.Failure = history.CancelFailure("cancelled before it began")
 			return result
+		}
+		if s.tried.Count() > 0 {
+			now := v.e.Clock.Now()
+			wait := max(s.tried.Next.Sub(now), 0)
+			if !v.budget.suffices(now, wait) || !v.await(ctx, s, wait) {
+				return nil
+			}
+			if s.cancelled() {
+				result.Failure = history.CancelFailure("cancelled between two attempts")
+				return result
+			}
 		}
 		a := v.e.newAttempt(s.key, s.command, number, s.scheduled, v.budget)
 		if a.failure == nil {
@@ -117,22 +133,21 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			result.Failure = a.failure
 			return result
 		}
-		result.Attempts = keep(result.Attempts, a.failed())
-		if !v.budget.suffices(v.e.Clock.Now(), wait) {
-			return nil
-		}
-		late, stop := v.e.after(wait)
-		select {
-		case <-late:
-		case <-s.asked:
-			stop()
-			result.Failure = history.CancelFailure("cancelled between two attempts")
-			return result
-		case <-ctx.Done():
-			stop()
-			return nil
-		}
+		s.tried.Attempts, s.tried.Next = keep(s.tried.Attempts, a.failed()), v.e.Clock.Now().Add(wait)
 	}
+}
+
+// await waits before an attempt, but not once the step is asked to stop. It says whether there is anything to go on for.
+func (v *visit) await(ctx context.Context, s *step, wait time.Duration) bool {
+	late, stop := v.e.after(wait)
+	defer stop()
+	select {
+	case <-late:
+	case <-s.asked:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // awaitSteps runs what was begun, waits until a step has ended, and takes all that have.
@@ -141,7 +156,7 @@ func (v *visit) awaitSteps(ctx context.Context) error {
 	if len(s.running) == 1 && len(s.begun) == 1 {
 		lone := s.begun[0]
 		s.begun = s.begun[:0]
-		v.endStep(stepEnd{lone.key.Seq, v.runStep(ctx, lone)})
+		v.endStep(stepEnd{lone, v.runStep(ctx, lone)})
 		return ctx.Err()
 	}
 	if s.woken == nil {
@@ -168,7 +183,7 @@ func (v *visit) awaitSteps(ctx context.Context) error {
 
 // runBeside runs one of several steps.
 func (v *visit) runBeside(ctx context.Context, s *steps, begun *step) {
-	end := stepEnd{begun.key.Seq, v.runStep(ctx, begun)}
+	end := stepEnd{begun, v.runStep(ctx, begun)}
 	s.mu.Lock()
 	s.ended = append(s.ended, end)
 	s.mu.Unlock()
@@ -179,14 +194,15 @@ func (v *visit) runBeside(ctx context.Context, s *steps, begun *step) {
 }
 
 func (v *visit) endStep(end stepEnd) {
-	delete(v.steps.running, end.seq)
+	delete(v.steps.running, end.key.Seq)
 	if end.result == nil {
-		v.steps.left = append(v.steps.left, end.seq)
+		v.steps.left = append(v.steps.left, end.tried)
 	} else {
 		v.done = append(v.done, end.result)
 	}
 }
 
+// keep adds an attempt to those that history shows.
 func keep(attempts []history.Attempt, next history.Attempt) []history.Attempt {
 	attempts = append(attempts, next)
 	if over := len(attempts) - history.KeptAttempts; over > 0 {

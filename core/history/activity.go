@@ -305,12 +305,17 @@ func (e *ActivityResolved) read(key []byte, r *reader) {
 	case "worker":
 		e.Worker = r.name()
 	case "attempts":
-		for more := r.enter(); more; more = r.element() {
-			e.Attempts = append(e.Attempts, readAttempt(r))
-		}
+		e.Attempts = readAttempts(r)
 	default:
 		r.skip()
 	}
+}
+
+func readAttempts(r *reader) (attempts []Attempt) {
+	for more := r.enter(); more; more = r.element() {
+		attempts = append(attempts, readAttempt(r))
+	}
+	return
 }
 
 func readAttempt(r *reader) (a Attempt) {

@@ -73,6 +73,18 @@ func writeRecord(w *writer, rec *Record) {
 		}
 		w.endList()
 	}
+	if len(rec.Tried) > 0 {
+		w.name("tried")
+		w.beginList()
+		for _, tried := range rec.Tried {
+			w.begin()
+			w.int("seq", tried.Seq)
+			w.timeIf("next", tried.Next)
+			writeAttempts(w, tried.Attempts)
+			w.end()
+		}
+		w.endList()
+	}
 	if len(rec.Events) > 0 {
 		w.name("events")
 		w.beginList()
@@ -196,6 +208,10 @@ func readRecord(r *reader) (*Record, error) {
 			for more := r.enter(); more; more = r.element() {
 				rec.Resumes = append(rec.Resumes, r.int())
 			}
+		case "tried":
+			for more := r.enter(); more; more = r.element() {
+				rec.Tried = append(rec.Tried, readTried(r))
+			}
 		case "events":
 			rec.Events = place.events[:0]
 			for more := r.enter(); more; more = r.element() {
@@ -211,6 +227,22 @@ func readRecord(r *reader) (*Record, error) {
 		}
 	}
 	return rec, r.err
+}
+
+func readTried(r *reader) (tried Tried) {
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "seq":
+			tried.Seq = r.int()
+		case "next":
+			tried.Next = r.time()
+		case "attempts":
+			tried.Attempts = readAttempts(r)
+		default:
+			r.skip()
+		}
+	}
+	return
 }
 
 func readItem(r *reader) (item Item) {

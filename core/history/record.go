@@ -21,9 +21,27 @@ type Record struct {
 	// Again names items that an author now dead took and did not tidy: they are this author's from here on.
 	Again []Item
 	// Resumes names steps of dead authors that this author runs from here on.
-	Resumes  []int64
+	Resumes []int64
+	// Tried says of steps that are handed over what became of them so far.
+	Tried    []Tried
 	Events   []Event
 	Commands []Command
+}
+
+// Tried is what became of a step before its invocation had too little time left for another attempt. It is in the log since
+// attempts would else be counted anew in each invocation, and none could wait for longer than an invocation lasts.
+type Tried struct {
+	Seq      int64
+	Attempts []Attempt // the last few that failed, oldest first
+	Next     time.Time // when the next one may begin; zero: at once
+}
+
+// Count is how many attempts there were.
+func (t Tried) Count() int {
+	if len(t.Attempts) == 0 {
+		return 0
+	}
+	return t.Attempts[len(t.Attempts)-1].Number
 }
 
 // Item names one filing of an inbox item.

@@ -211,7 +211,7 @@ func (r *Run) Record() int { return r.record }
 // Publish sets the state that queries and listings show; no command (S1.12).
 func (u *Unit) Publish(state history.Payload) {
 	u.effects("PublishState")
-	u.run.state, u.run.stateSet = state, true
+	u.run.state, u.run.stateSet, u.run.published = state, true, true
 }
 
 // Upsert changes what the run is searched by.

@@ -54,6 +54,7 @@ type Run struct {
 	random     random
 	state      history.Payload
 	stateSet   bool // in this activation
+	published  bool // in this generation
 	attributes history.Attributes
 	size       int // events and commands so far
 
@@ -186,6 +187,9 @@ func (r *Run) Started() *history.Started { return r.started }
 
 // State is what the run has published last.
 func (r *Run) State() history.Payload { return r.state }
+
+// Published says whether this generation has published a state.
+func (r *Run) Published() bool { return r.published }
 
 // Attributes are what the run is searched by.
 func (r *Run) Attributes() history.Attributes { return r.attributes }
