@@ -1,0 +1,237 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// caller is somebody outside who starts a run, or writes to one: one act after the other, each repeated until it has an
+// answer.
+type caller struct {
+	name  string
+	run   string
+	acts  []act
+	at    time.Time // when it goes on
+	stamp int64     // of its last mail
+	busy  bool
+	tries int
+}
+
+// act is one thing that a caller does.
+type act struct {
+	do    doing
+	id    string
+	value int
+	after time.Duration // since the last one
+}
+
+type doing string
+
+const (
+	toStart     doing = "start"
+	toSignalS   doing = "signal s"
+	toSignalH   doing = "signal h"
+	toSignalP   doing = "signal p"
+	toUpdate    doing = "update"
+	toQuery     doing = "query"
+	toCancel    doing = "cancel"
+	toTerminate doing = "terminate"
+	toUnblock   doing = "unblock"
+)
+
+var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate}
+
+// newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
+func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
+	for i := range s.limits.callers {
+		run := fmt.Sprintf("r%d", i*2/3)
+		c := &caller{name: fmt.Sprintf("c%d", i), run: run, at: s.now}
+		if i == 0 || callers[i-1].run != run {
+			c.acts = append(c.acts, act{do: toStart, id: run})
+		}
+		for j := range r.IntN(9) {
+			a := act{do: acting[r.IntN(len(acting))], id: fmt.Sprintf("%s.%d", c.name, j), value: 10*i + j + 1}
+			if r.IntN(3) == 0 {
+				a.after = time.Duration(r.IntN(60_000)) * time.Millisecond
+			}
+			if (a.do == toCancel || a.do == toTerminate) && r.IntN(3) > 0 {
+				a.do = toSignalS
+			}
+			if !s.c.leavesOut(a.id) {
+				c.acts = append(c.acts, a)
+			}
+		}
+		callers = append(callers, c)
+	}
+	return callers
+}
+
+func (c *caller) waits() bool              { return len(c.acts) > 0 && !c.busy }
+func (c *caller) ready(now time.Time) bool { return c.waits() && !c.at.After(now) }
+func (s *simulation) callersBetween() bool {
+	return slices.ContainsFunc(s.callers, func(c *caller) bool { return c.busy })
+}
+
+// patience is how long the door keeps a caller waiting.
+const patience = 29 * time.Second
+
+// act makes the caller's next call.
+func (c *caller) act(s *simulation) {
+	role := roleAPI
+	p := s.free(role)
+	if p == nil {
+		c.at = s.now.Add(time.Second)
+		return
+	}
+	a := c.acts[0]
+	c.busy = true
+	c.tries++
+	var accepted engine.Accepted
+	var answer engine.UpdateAnswer
+	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		s.cutShort(p, ctx, patience, cancel)
+		var err error
+		request := engine.MailRequest{Run: c.run, ID: a.id, After: c.stamp}
+		input := history.Payload(strconv.Itoa(a.value))
+		switch a.do {
+		case toStart:
+			_, _, err = p.engine.Start(ctx, engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")})
+		case toSignalS, toSignalH, toSignalP:
+			accepted, err = p.engine.Signal(ctx, request, string(a.do[len(a.do)-1:]), input)
+		case toUpdate:
+			answer, err = p.engine.Update(ctx, request, "u", input)
+			accepted = answer.Accepted
+		case toQuery:
+			_, err = p.engine.Query(ctx, c.run, "none", nil)
+			if engine.CodeOf(err) == engine.NotFound || engine.CodeOf(err) == engine.Blocked {
+				err = nil
+			}
+		case toCancel:
+			accepted, err = p.engine.Cancel(ctx, request, "enough")
+		case toTerminate:
+			accepted, err = p.engine.Terminate(ctx, request, "enough")
+		case toUnblock:
+			err = p.engine.Unblock(ctx, c.run)
+		}
+		if err != nil && ctx.Err() != nil && engine.CodeOf(err) != engine.Closed {
+			err = errNoAnswer
+		}
+		return []error{err}
+	}, func(err error) {
+		c.busy = false
+		if s.answered(c, a, accepted, answer, err) {
+			c.acts = c.acts[1:]
+			c.tries = 0
+			if len(c.acts) > 0 {
+				c.at = s.now.Add(c.acts[0].after)
+			}
+			return
+		}
+		c.at = s.now.Add(time.Duration(200+s.random.IntN(1000)) * time.Millisecond * time.Duration(cmp.Or(c.tries, 1)))
+	})
+}
+
+// cutShort ends a wait after a while, but no call that is under way: whether the engine then heeds its context first or the
+// answer is left to chance, and a case must go the same way each time.
+func (s *simulation) cutShort(p *process, ctx context.Context, after time.Duration, cancel func()) {
+	var stop func() bool
+	stop = p.AfterFunc(after, func() {
+		s.mu.Lock()
+		busy := slices.ContainsFunc(s.parked, func(c *call) bool { return c.invocation == ctx.Value(invocationKey{}) })
+		s.mu.Unlock()
+		if busy && !s.over {
+			s.cutShort(p, ctx, time.Second, cancel)
+		} else {
+			cancel()
+		}
+	})
+	context.AfterFunc(ctx, func() { stop() })
+}
+
+// answered takes what a call gave. It says whether the caller is done with it.
+func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer engine.UpdateAnswer, err error) bool {
+	switch code := engine.CodeOf(err); {
+	case err == nil:
+	case code == engine.Unavailable || code == engine.Internal:
+		return false
+	case code == engine.Closed:
+		return true
+	case code == engine.NotFound: // nobody has started it yet
+		return !slices.ContainsFunc(s.callers, func(other *caller) bool {
+			return other.run == c.run && slices.ContainsFunc(other.acts, func(a act) bool { return a.do == toStart })
+		})
+	default:
+		s.violate("%s of %s is refused: %v", a.do, c.run, err)
+		return true
+	}
+	switch a.do {
+	case toStart:
+		s.checks.starts(c.run)
+	case toUpdate:
+		s.checks.accepted(c, a, accepted)
+		c.stamp = accepted.Stamp
+		if answer.Phase != history.UpdateCompleted && answer.Phase != history.UpdateRejected {
+			return s.faults.over && c.tries > 3 // it is accepted, and its handler may wait for ever
+		}
+		s.checks.answers(c.run, a.id, answer)
+	case toQuery, toUnblock:
+	default:
+		s.checks.accepted(c, a, accepted)
+		c.stamp = accepted.Stamp
+	}
+	return true
+}
+
+// ask adds acts for all open runs, and lets them be carried out.
+func (s *simulation) ask(do doing, which func(*engine.Summary) bool) (any bool) {
+	for _, run := range s.checks.names() {
+		if summary := s.summary(run); which(summary) {
+			s.callers = append(s.callers, &caller{name: "operator", run: run, at: s.now, acts: []act{{do: do, id: fmt.Sprintf("%s.%s", do, run)}}})
+			any = true
+		}
+	}
+	return any
+}
+
+func open(summary *engine.Summary) bool { return !summary.Status.Closed() }
+
+func (s *simulation) cancelAll() { s.ask(toCancel, open) }
+
+// terminateAll ends what is open, and what was started meanwhile and left to itself.
+func (s *simulation) terminateAll() {
+	for s.violation == "" && s.ask(toTerminate, open) {
+		s.settle()
+	}
+}
+
+// unblockAll does what an operator does who has mended what blocked runs.
+func (s *simulation) unblockAll() {
+	for s.violation == "" && s.ask(toUnblock, func(summary *engine.Summary) bool { return summary.Blocked != nil }) {
+		s.settle()
+	}
+}
+
+// outdated says whether a run is blocked under the first version, so that functions/timer unblocks it.
+func (s *simulation) outdated() bool {
+	return s.version == 2 && s.limits.deploys && slices.ContainsFunc(s.checks.names(), func(run string) bool {
+		blocked := s.summary(run).Blocked
+		return blocked != nil && blocked.Version == "1"
+	})
+}
+
+// lookAgain has every run looked at once more: that does no harm, and tidies what nobody had to look at any more.
+func (s *simulation) lookAgain() {
+	for _, run := range s.checks.names() {
+		s.post(&letter{resume: &engine.Resume{Run: run}}, 0)
+	}
+}

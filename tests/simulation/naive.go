@@ -1,0 +1,447 @@
+package simulation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// naive is a second implementation of what author's code sees, without replay: it is given the events of one log, once and
+// in order, and says which commands each record must have. It shares nothing with core/internal but the values of
+// core/history; that it is slow and keeps everything does not matter.
+type naive struct {
+	code    *code
+	input   int
+	started *history.Started
+
+	strands  []*strand // not ended
+	ready    []*strand // for the next round
+	current  *strand
+	handlers int // dispatched
+	arrived  int // signals
+	root     *naiveScope
+	pending  []*promise // operations, in order of their numbers
+	waits    []*promise // for signals and conditions, in order
+	signals  map[string]*naiveBox
+	updates  []*letterOf // of this record, that nothing handles yet
+	update   func(*letterOf)
+	marks    map[string]bool // patches whose mark is in the log: true once the code has come to it
+
+	next     int64
+	time     time.Time
+	commands []string
+	ended    string // the closing command
+	later    func() // closes the run once nothing else is under way
+	draw     *rand.PCG
+	state    int
+	stateSet bool
+}
+
+func newNaive(p *program) *naive {
+	return &naive{code: &code{program: p, second: true}, root: &naiveScope{}, signals: map[string]*naiveBox{}, marks: map[string]bool{}}
+}
+
+// strand is a unit: a coroutine, and its place in the order of turns.
+type strand struct {
+	n        *naive
+	path     []int // each step's kind and index
+	resume   func() (struct{}, bool)
+	stop     func()
+	yield    func(struct{}) bool
+	ready    bool
+	done     bool
+	branches int
+	asyncs   int
+	awaits   *naiveScope
+}
+
+// Kinds of steps of a path, in the order of turns.
+const (
+	ofBranch = iota
+	ofAsync
+	ofHandler
+)
+
+// promise is something that comes later.
+type promise struct {
+	settled bool
+	value   int
+	err     error
+	waiting []*strand
+	notify  func()
+	scope   *naiveScope
+	// Of an operation:
+	seq   int64
+	node  *node
+	asked bool
+	cause error
+	// Of a condition:
+	holds func() bool
+}
+
+type naiveScope struct {
+	parent *naiveScope
+	err    error
+}
+
+type naiveBox struct {
+	handle   func(*letterOf)
+	waiting  []*promise
+	buffered []*letterOf
+}
+
+// letterOf is a signal or an update.
+type letterOf struct {
+	id     string
+	value  int
+	number int
+}
+
+func (s *naiveScope) Err() error {
+	for ; s != nil; s = s.parent {
+		if s.err != nil {
+			return s.err
+		}
+	}
+	return nil
+}
+
+func (s *naiveScope) within(outer *naiveScope) bool {
+	for ; s != nil; s = s.parent {
+		if s == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// record carries out one record, and gives the commands that it must have.
+func (n *naive) record(rec *history.Record) []string {
+	n.time, n.commands = rec.Time.Round(0).UTC(), nil
+	for _, command := range rec.Commands {
+		if mark, ok := command.(*history.MarkPatch); ok && !n.marks[mark.ID] {
+			n.marks[mark.ID] = false
+		}
+	}
+	for _, event := range rec.Events {
+		if n.ended == "" {
+			n.apply(event)
+		}
+	}
+	for n.ended == "" && (n.round() || n.meetConditions() || n.refuseUpdates()) {
+		continue
+	}
+	if n.ended == "" && n.later != nil && len(n.strands) == 0 {
+		n.later()
+	}
+	return n.commands
+}
+
+// close ends all strands.
+func (n *naive) close() {
+	for _, s := range n.strands {
+		s.stop()
+	}
+}
+
+func (n *naive) emit(format string, args ...any) {
+	n.commands = append(n.commands, fmt.Sprintf(format, args...))
+}
+
+func (n *naive) apply(event history.Event) {
+	switch event := event.(type) {
+	case *history.Started:
+		n.start(event)
+	case *history.SignalReceived:
+		n.signal(event)
+	case *history.UpdateReceived:
+		l := &letterOf{id: event.ID, value: number(event.Input)}
+		if n.update != nil {
+			n.update(l)
+		} else {
+			n.updates = append(n.updates, l)
+		}
+	case *history.CancelRequested:
+		n.cancel(n.root, history.CancelFailure(event.Reason))
+	case *history.TerminateRequested:
+		n.end("terminate")
+	case *history.ActivityResolved:
+		n.resolve(event.Seq, number(event.Result), event.Failure)
+	case *history.ChildResolved:
+		n.resolve(event.Seq, number(event.Result), event.Failure)
+	case *history.TimerFired:
+		n.resolve(event.Seq, 0, nil)
+	}
+}
+
+func number(p history.Payload) (value int) {
+	_ = json.Unmarshal(p, &value) // nothing is 0
+	return value
+}
+
+func (n *naive) end(how string) {
+	n.ended = how
+	n.emit("%s", how)
+}
+
+func (n *naive) start(event *history.Started) {
+	n.started, n.input = event, number(event.Input)
+	n.draw = rand.NewPCG(event.Seed, 0x9e3779b97f4a7c15)
+	n.spawn(nil, func(s *strand) {
+		asked := func() bool { return n.root.err != nil }
+		result, err := n.code.main(naiveSurface{s, n.root}, n.input)
+		switch {
+		case err == nil:
+			n.end(fmt.Sprintf("complete %d", result))
+		case errors.Is(err, errContinue):
+			before := asked()
+			n.later = func() {
+				if asked() && !before {
+					n.end("cancel")
+				} else {
+					n.end(fmt.Sprintf("continue-as-new %d", result))
+				}
+			}
+		case errors.Is(err, history.ErrCancelled):
+			n.end("cancel")
+		default:
+			n.end("fail " + kindOf(history.FailureOf(err)))
+		}
+	})
+	for _, signal := range event.Signals {
+		n.signal(signal)
+	}
+}
+
+func (n *naive) signal(event *history.SignalReceived) {
+	n.arrived++
+	n.pass(event.Name, &letterOf{id: event.ID, value: number(event.Input), number: n.arrived})
+}
+
+func (n *naive) box(name string) *naiveBox {
+	if n.signals[name] == nil {
+		n.signals[name] = &naiveBox{}
+	}
+	return n.signals[name]
+}
+
+func (n *naive) pass(name string, l *letterOf) {
+	b := n.box(name)
+	switch {
+	case b.handle != nil:
+		b.handle(l)
+	case len(b.waiting) > 0:
+		p := b.waiting[0]
+		b.waiting = b.waiting[1:]
+		n.leave(p)
+		n.settle(p, l.value, nil)
+	default:
+		b.buffered = append(b.buffered, l)
+		slices.SortFunc(b.buffered, func(x, y *letterOf) int { return x.number - y.number })
+	}
+}
+
+// leave takes a wait out of the list.
+func (n *naive) leave(p *promise) {
+	n.waits = slices.DeleteFunc(n.waits, func(other *promise) bool { return other == p })
+}
+
+func (n *naive) settle(p *promise, value int, err error) {
+	if p.settled {
+		return
+	}
+	p.settled, p.value, p.err = true, value, err
+	if p.notify != nil {
+		p.notify()
+	}
+	for _, s := range p.waiting {
+		s.wake()
+	}
+}
+
+func (n *naive) resolve(seq int64, value int, failure *history.Failure) {
+	at := slices.IndexFunc(n.pending, func(p *promise) bool { return p.seq == seq })
+	if at < 0 {
+		return // the record dropped it before
+	}
+	p := n.pending[at]
+	n.pending = slices.Delete(n.pending, at, at+1)
+	switch {
+	case failure == nil:
+		n.settle(p, value, nil)
+	case p.asked && errors.Is(failure, history.ErrCancelled):
+		n.settle(p, 0, p.cause)
+	default:
+		n.settle(p, 0, failure)
+	}
+}
+
+// cancel cancels a scope, and what is within.
+func (n *naive) cancel(scope *naiveScope, cause error) {
+	if scope.Err() != nil {
+		return
+	}
+	scope.err = cause
+	for _, p := range slices.Clone(n.pending) {
+		if p.scope.within(scope) && !p.settled && !p.asked {
+			n.cancelOperation(p, cause)
+		}
+	}
+	for _, p := range slices.Clone(n.waits) {
+		if p.scope.within(scope) {
+			n.leave(p)
+			n.settle(p, 0, cause)
+		}
+	}
+	for _, s := range n.strands {
+		if s.awaits != nil && s.awaits.within(scope) {
+			s.wake()
+		}
+	}
+}
+
+func (n *naive) cancelOperation(p *promise, cause error) {
+	p.asked, p.cause = true, cause
+	drop := func() {
+		n.pending = slices.DeleteFunc(n.pending, func(other *promise) bool { return other == p })
+	}
+	const wait, try = 0, 1
+	switch {
+	case p.node.Verb == doChild:
+		n.emit("cancel-child %d", p.seq)
+	case p.node.Verb == doSleep:
+		drop()
+		n.emit("cancel-timer %d", p.seq)
+		n.settle(p, 0, cause)
+	case p.node.Mode == wait:
+		n.emit("cancel-activity %d false", p.seq)
+	default:
+		drop()
+		if p.node.Mode == try {
+			n.emit("cancel-activity %d true", p.seq)
+		}
+		n.settle(p, 0, cause)
+	}
+}
+
+// Strands and their turns.
+
+func (n *naive) spawn(path []int, run func(*strand)) *strand {
+	s := &strand{n: n, path: path}
+	s.resume, s.stop = iter.Pull(func(yield func(struct{}) bool) {
+		s.yield = yield
+		defer func() {
+			if p := recover(); p != nil && p != errStopped { //nolint:errorlint // the very value
+				panic(p)
+			}
+		}()
+		run(s)
+	})
+	n.strands = append(n.strands, s)
+	s.wake()
+	return s
+}
+
+func (s *strand) wake() {
+	if !s.ready && !s.done {
+		s.ready = true
+		s.n.ready = append(s.n.ready, s)
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+func (s *strand) pause() {
+	if !s.yield(struct{}{}) {
+		panic(errStopped)
+	}
+}
+
+// round gives each strand that is ready one turn.
+func (n *naive) round() bool {
+	round := n.ready
+	n.ready = nil
+	slices.SortFunc(round, func(a, b *strand) int { return slices.Compare(a.path, b.path) })
+	for _, s := range round {
+		s.ready = false
+		if s.done || n.ended != "" {
+			continue
+		}
+		if _, more := s.resume(); !more {
+			s.done = true
+			n.strands = slices.DeleteFunc(n.strands, func(other *strand) bool { return other == s })
+		}
+	}
+	return len(round) > 0
+}
+
+func (n *naive) meetConditions() (met bool) {
+	for _, p := range slices.Clone(n.waits) {
+		if p.holds != nil && !p.settled && p.holds() {
+			n.leave(p)
+			n.settle(p, 0, nil)
+			met = true
+		}
+	}
+	return met
+}
+
+func (n *naive) refuseUpdates() bool {
+	left := n.updates
+	n.updates = nil
+	for _, l := range left {
+		n.emit("respond-update %s rejected 0 failed:unhandled-update", l.id)
+	}
+	return len(left) > 0
+}
+
+// what the run waits for, but for other people.
+func (n *naive) owed() (what []string) {
+	for _, p := range n.pending {
+		if p.node.Verb != doChild {
+			what = append(what, fmt.Sprintf("%s (seq %d)", p.node.Verb, p.seq))
+		}
+	}
+	return what
+}
+
+// describe gives a recorded command in the words of naive.
+func describe(command history.Command) string {
+	switch c := command.(type) {
+	case *history.ScheduleActivity:
+		return fmt.Sprintf("schedule-activity %d %s %t", c.Seq(), c.ID, c.Inline)
+	case *history.StartTimer:
+		return fmt.Sprintf("start-timer %d %s", c.Seq(), c.Duration)
+	case *history.StartChild:
+		return fmt.Sprintf("start-child %d %s", c.Seq(), c.Workflow)
+	case *history.CancelActivity:
+		return fmt.Sprintf("cancel-activity %d %t", c.Seq(), c.Abandoned)
+	case *history.CancelTimer:
+		return fmt.Sprintf("cancel-timer %d", c.Seq())
+	case *history.CancelChild:
+		return fmt.Sprintf("cancel-child %d", c.Seq())
+	case *history.RespondUpdate:
+		var err error
+		if c.Failure != nil {
+			err = c.Failure
+		}
+		return fmt.Sprintf("respond-update %s %s %d %s", c.ID, c.Phase, number(c.Result), kindOf(err))
+	case *history.UpsertAttributes:
+		return fmt.Sprintf("upsert-attributes %s", c.Attributes["k"])
+	case *history.MarkPatch:
+		return "mark-patch " + c.ID
+	case *history.CompleteRun:
+		return fmt.Sprintf("complete %d", number(c.Result))
+	case *history.FailRun:
+		return "fail " + kindOf(c.Failure)
+	case *history.ContinueAsNew:
+		return fmt.Sprintf("continue-as-new %d", number(c.Input))
+	}
+	return command.Kind()
+}

@@ -1,0 +1,365 @@
+package simulation
+
+import (
+	"errors"
+	"time"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// naiveSurface is a strand and the scope that it works in.
+type naiveSurface struct {
+	s  *strand
+	in *naiveScope
+}
+
+// operation schedules a command whose answer settles the promise.
+func (s naiveSurface) operation(n *node, in *naiveScope, format string, args ...any) *promise {
+	p := &promise{scope: in, node: n}
+	if err := in.Err(); err != nil {
+		p.settled, p.err = true, err
+		return p
+	}
+	of := s.s.n
+	p.seq = of.next
+	of.next++
+	of.pending = append(of.pending, p)
+	of.emit(format, append([]any{p.seq}, args...)...)
+	return p
+}
+
+func (s naiveSurface) start(_ *program, n *node) future {
+	switch n.Verb {
+	case doCall:
+		return s.operation(n, s.in, "schedule-activity %d %s false", n.ID)
+	case doStep:
+		return s.operation(n, s.in, "schedule-activity %d %s true", n.ID)
+	case doChild:
+		return s.operation(n, s.in, "start-child %d %s", n.Target)
+	case doReceive:
+		return s.receive("s")
+	}
+	return s.operation(n, s.in, "start-timer %d %s", n.D)
+}
+
+func (s naiveSurface) receive(name string) *promise {
+	p := &promise{scope: s.in}
+	if err := s.in.Err(); err != nil {
+		p.settled, p.err = true, err
+		return p
+	}
+	b := s.s.n.box(name)
+	if len(b.buffered) > 0 {
+		p.settled, p.value = true, b.buffered[0].value
+		b.buffered = b.buffered[1:]
+		return p
+	}
+	s.s.n.waits = append(s.s.n.waits, p)
+	b.waiting = append(b.waiting, p)
+	p.notify = func() {
+		for i, other := range b.waiting {
+			if other == p {
+				b.waiting = append(b.waiting[:i:i], b.waiting[i+1:]...)
+				return
+			}
+		}
+	}
+	return p
+}
+
+func (s naiveSurface) branch(run func(surface) error) future {
+	n, p := s.s.n, &promise{scope: s.in}
+	path := append(s.s.path[:len(s.s.path):len(s.s.path)], ofBranch, s.s.branches)
+	s.s.branches++
+	n.spawn(path, func(inner *strand) { n.settle(p, 0, run(naiveSurface{inner, s.in})) })
+	return p
+}
+
+func (s naiveSurface) await(f future) (int, error) { return s.awaitIn(f.(*promise), s.in) }
+
+// awaitIn waits until the promise has settled, or the scope is cancelled, unless the promise belongs to what is cancelled.
+func (s naiveSurface) awaitIn(p *promise, in *naiveScope) (int, error) {
+	if !p.settled {
+		p.waiting = append(p.waiting, s.s)
+		s.s.awaits = in
+		for !p.settled {
+			if err := in.Err(); err != nil && p.scope.Err() == nil {
+				s.forget(p)
+				s.s.awaits = nil
+				return 0, err
+			}
+			s.s.pause()
+		}
+		s.s.awaits = nil
+	}
+	if p.err != nil {
+		return 0, p.err
+	}
+	return p.value, nil
+}
+
+func (s naiveSurface) forget(p *promise) {
+	for i, other := range p.waiting {
+		if other == s.s {
+			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// until waits until there is enough of some promises.
+func (s naiveSurface) until(futures []future, enough func() bool) error {
+	if enough() {
+		return nil
+	}
+	for _, f := range futures {
+		if p := f.(*promise); !p.settled {
+			p.waiting = append(p.waiting, s.s)
+		}
+	}
+	defer func() {
+		for _, f := range futures {
+			s.forget(f.(*promise))
+		}
+		s.s.awaits = nil
+	}()
+	s.s.awaits = s.in
+	for !enough() {
+		if err := s.in.Err(); err != nil {
+			return err
+		}
+		s.s.pause()
+	}
+	return nil
+}
+
+func (s naiveSurface) race(futures []future) (first int, err error) {
+	first = -1
+	err = s.until(futures, func() bool {
+		for i, f := range futures {
+			if f.(*promise).settled {
+				first = i
+				return true
+			}
+		}
+		return false
+	})
+	return first, err
+}
+
+func (s naiveSurface) all(futures []future) ([]int, error) {
+	err := s.until(futures, func() bool {
+		settled := 0
+		for _, f := range futures {
+			if p := f.(*promise); p.settled {
+				if settled++; p.err != nil {
+					return true
+				}
+			}
+		}
+		return settled == len(futures)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, f := range futures {
+		if p := f.(*promise); p.settled && p.err != nil {
+			return nil, p.err
+		}
+	}
+	for _, f := range futures {
+		all = append(all, f.(*promise).value)
+	}
+	return all, nil
+}
+
+func (s naiveSurface) any(futures []future) (int, int, error) {
+	first := -1
+	err := s.until(futures, func() bool {
+		failed := 0
+		for i, f := range futures {
+			if p := f.(*promise); p.settled && p.err == nil {
+				first = i
+				return true
+			} else if p.settled {
+				failed++
+			}
+		}
+		return failed == len(futures)
+	})
+	if err != nil {
+		return -1, 0, err
+	}
+	if first >= 0 {
+		return first, futures[first].(*promise).value, nil
+	}
+	var errs []error
+	for _, f := range futures {
+		errs = append(errs, f.(*promise).err)
+	}
+	return -1, 0, errors.Join(errs...)
+}
+
+func (s naiveSurface) parallel(branches []func(surface) error) error {
+	futures := make([]future, len(branches))
+	for i, run := range branches {
+		futures[i] = s.branch(run)
+	}
+	var errs []error
+	for i, f := range futures {
+		if _, err := s.awaitIn(f.(*promise), &naiveScope{}); err != nil {
+			errs = append(errs, &workflow.BranchError{Branch: i, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s naiveSurface) condition(holds func() bool) error {
+	if err := s.in.Err(); err != nil {
+		return err
+	}
+	if holds() {
+		return nil
+	}
+	p := &promise{scope: s.in, holds: holds}
+	s.s.n.waits = append(s.s.n.waits, p)
+	_, err := s.await(p)
+	return err
+}
+
+func (s naiveSurface) onSignal(name string, handle func(surface, int) error) {
+	s.handle(name, func(l *letterOf) {
+		s.dispatch(func(inner naiveSurface) { _ = handle(inner, l.value) }) // its error is logged, and changes nothing
+	})
+}
+
+// handle gives a signal a handler, or takes it away.
+func (s naiveSurface) handle(name string, handler func(*letterOf)) {
+	b := s.s.n.box(name)
+	if b.handle = handler; handler == nil {
+		return
+	}
+	for _, l := range b.buffered {
+		handler(l)
+	}
+	b.buffered = nil
+}
+
+// dispatch runs a handler in a strand of its own.
+func (s naiveSurface) dispatch(run func(naiveSurface)) {
+	n := s.s.n
+	path := []int{ofHandler, n.handlers}
+	n.handlers++
+	n.spawn(path, func(inner *strand) { run(naiveSurface{inner, s.in}) })
+}
+
+func (s naiveSurface) onUpdate(_ string, handle func(surface, int) (int, error), validate func(int) error) {
+	n := s.s.n
+	n.update = func(l *letterOf) {
+		s.dispatch(func(inner naiveSurface) {
+			if err := validate(l.value); err != nil {
+				n.emit("respond-update %s rejected 0 %s", l.id, kindOf(err))
+				return
+			}
+			n.emit("respond-update %s accepted 0 ok", l.id)
+			value, err := handle(inner, l.value)
+			if err != nil {
+				value = 0
+			}
+			n.emit("respond-update %s completed %d %s", l.id, value, kindOf(err))
+		})
+	}
+	for _, l := range n.updates {
+		n.update(l)
+	}
+	n.updates = nil
+}
+
+func (s naiveSurface) phase(d time.Duration, handle func(value, state int) (int, bool), leave func(surface) error) (state int, err error) {
+	if err := s.in.Err(); err != nil {
+		return 0, err
+	}
+	n := s.s.n
+	limited, cancel := s.within(d)
+	running, stopped, left := true, false, 0
+	refuse := func() {
+		if running {
+			running = false
+			s.handle("p", nil)
+		}
+	}
+	s.handle("p", func(l *letterOf) {
+		s.dispatch(func(inner naiveSurface) {
+			if !running {
+				n.pass("p", l)
+				return
+			}
+			if state, stopped = handle(l.value, state); stopped {
+				refuse()
+				return
+			}
+			if leave == nil {
+				return
+			}
+			left++
+			path := append(inner.s.path[:len(inner.s.path):len(inner.s.path)], ofAsync, inner.s.asyncs)
+			inner.s.asyncs++
+			n.spawn(path, func(async *strand) {
+				_ = leave(naiveSurface{async, s.in}) // its error is logged, and changes nothing
+				left--
+			})
+		})
+	})
+	err = limited.condition(func() bool { return stopped })
+	refuse()
+	cancel()
+	if other := s.shield().condition(func() bool { return left == 0 }); err == nil {
+		err = other
+	}
+	return state, err
+}
+
+func (s naiveSurface) within(d time.Duration) (surface, func()) {
+	n := s.s.n
+	inner, own := &naiveScope{parent: s.in}, &naiveScope{parent: s.in}
+	timer := s.operation(&node{Verb: doSleep}, own, "start-timer %d %s", d)
+	timer.notify = func() {
+		if timer.err == nil {
+			n.cancel(inner, history.TimeoutFailure(history.ScopeTimeout, d))
+		}
+	}
+	return naiveSurface{s.s, inner}, func() {
+		n.cancel(own, history.CancelFailure(""))
+		n.cancel(inner, history.CancelFailure(""))
+	}
+}
+
+func (s naiveSurface) scope() (surface, func()) {
+	inner := &naiveScope{parent: s.in}
+	return naiveSurface{s.s, inner}, func() { s.s.n.cancel(inner, history.CancelFailure("")) }
+}
+
+func (s naiveSurface) shield() surface { return naiveSurface{s.s, &naiveScope{}} }
+
+// patched is what the log says: a patch is followed from the record on that has its mark.
+func (s naiveSurface) patched(id string) bool {
+	n := s.s.n
+	passed, marked := n.marks[id]
+	if marked && !passed {
+		n.marks[id] = true
+		n.emit("mark-patch %s", id)
+	}
+	return marked
+}
+
+func (s naiveSurface) publish(state int)   { s.s.n.state, s.s.n.stateSet = state, true }
+func (s naiveSurface) attribute(value int) { s.s.n.emit("upsert-attributes %d", value) }
+func (s naiveSurface) now() time.Time      { return s.s.n.time }
+func (s naiveSurface) random() uint64      { return s.s.n.draw.Uint64() }
+
+func (s naiveSurface) yield() {
+	s.s.wake()
+	s.s.pause()
+}

@@ -1,0 +1,371 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// call is one call of the engine's that waits for the world to answer.
+type call struct {
+	p          *process
+	invocation *invocation
+	operation  string
+	subject    string // run
+	detail     string
+	number     int
+	do         func() error
+	again      error // what a second try is told, made on the way
+	part       func(count int)
+	parts      int
+	answer     chan error
+}
+
+// compareCalls orders what waits at one time by what it is: goroutines come in any order.
+func compareCalls(a, b *call) int {
+	return cmp.Or(cmp.Compare(a.p.name, b.p.name), cmp.Compare(a.subject, b.subject), cmp.Compare(a.operation, b.operation),
+		cmp.Compare(a.detail, b.detail), cmp.Compare(a.invocation.begun(), b.invocation.begun()), cmp.Compare(a.number, b.number))
+}
+
+// park has a call wait for its answer.
+func (s *simulation) park(ctx context.Context, c *call) error {
+	c.answer = make(chan error, 1)
+	c.invocation, _ = ctx.Value(invocationKey{}).(*invocation)
+	s.mu.Lock()
+	if c.p.dead || s.over {
+		s.mu.Unlock()
+		return errDead
+	}
+	s.begun++
+	c.number = s.begun
+	s.parked = append(s.parked, c)
+	s.mu.Unlock()
+	return <-c.answer
+}
+
+// perform answers a call, as it should be or not.
+func (s *simulation) perform(c *call) {
+	s.mu.Lock()
+	s.parked = slices.DeleteFunc(s.parked, func(other *call) bool { return other == c })
+	s.mu.Unlock()
+	if c.invocation != nil && c.operation == look {
+		c.invocation.looked[c.subject] = s.events
+	}
+	kind := none
+	switch {
+	case !s.limits.together:
+		possible := []fault{failsBefore, throttled, losesAnswer, diesBefore, diesAfter}
+		if c.again != nil {
+			possible = append(possible, takenByItself)
+		}
+		if c.parts > 1 {
+			possible = append(possible, sentInPart)
+		}
+		kind = s.faults.draw(c.operation, possible...)
+	case slices.Contains(storeCalls, c.operation): // a file says what it did, and memory does not fail
+		kind = s.faults.draw(c.operation, failsBefore, diesBefore, diesAfter)
+	default:
+		kind = s.faults.draw(c.operation, diesBefore, diesAfter)
+	}
+	if kind == none {
+		s.note("%s: %s %s %s", c.p.name, c.operation, c.subject, c.detail)
+	} else {
+		s.note("%s: %s %s %s: %s (fault %d)", c.p.name, c.operation, c.subject, c.detail, kind, s.faults.count)
+	}
+	switch kind {
+	case failsBefore:
+		c.answer <- errNoAnswer
+		return
+	case throttled:
+		c.answer <- errThrottled
+		return
+	case diesBefore:
+		s.kill(c.p)
+		c.answer <- errDead
+		return
+	case sentInPart:
+		c.part(1 + s.faults.random.IntN(c.parts-1))
+		c.answer <- errNoAnswer
+		return
+	}
+	err := c.do()
+	switch {
+	case kind == losesAnswer:
+		err = errNoAnswer
+	case kind == takenByItself && err == nil:
+		err = c.again
+	case kind == diesAfter:
+		s.kill(c.p)
+		err = errDead
+	case err != nil:
+		s.note("    %v", err)
+	}
+	c.answer <- err
+}
+
+// port is what one process sees of the world.
+type port struct {
+	s *simulation
+	p *process
+}
+
+func (p *port) call(ctx context.Context, operation, subject, detail string, do func() error) error {
+	return p.s.park(ctx, &call{p: p.p, operation: operation, subject: subject, detail: detail, do: do})
+}
+
+// got makes a call that gives something.
+func got[T any](ctx context.Context, p *port, operation, subject, detail string, do func() (T, error)) (value T, err error) {
+	err = p.call(ctx, operation, subject, detail, func() (err error) {
+		value, err = do()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value, nil
+}
+
+func (p *port) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
+	return got(ctx, p, look, run, "", func() (*engine.View, error) {
+		view, err := p.s.store.Look(ctx, run, known)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(view.Inbox, func(a, b engine.Item) int { return cmp.Compare(a.Key, b.Key) })
+		p.s.random.Shuffle(len(view.Inbox), func(i, j int) { view.Inbox[i], view.Inbox[j] = view.Inbox[j], view.Inbox[i] })
+		if p.s.shortens(look, len(view.Records)) {
+			view.Records, view.More = view.Records[:p.s.limits.page], true
+		}
+		return view, nil
+	})
+}
+
+// shortens says whether a read of so many records gives only a page of them.
+func (s *simulation) shortens(operation string, length int) bool {
+	if length <= s.limits.page {
+		return false
+	}
+	s.faults.met.add(short, operation)
+	return true
+}
+
+func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
+	return got(ctx, p, records, run, "", func() ([]*history.Record, error) {
+		page, err := p.s.store.Records(ctx, run, generation, after)
+		if err == nil && p.s.shortens(records, len(page)) {
+			page = page[:p.s.limits.page]
+		}
+		return page, err
+	})
+}
+
+func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error) {
+	return got(ctx, p, getSummary, run, "", func() (*engine.Summary, error) { return p.s.store.Summary(ctx, run) })
+}
+
+func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+	return p.s.park(ctx, &call{p: p.p, operation: create, subject: summary.Run, again: errTaken, do: func() error {
+		err := p.s.store.Create(ctx, summary, start)
+		if err == nil {
+			p.s.changed(summary.Run, nil)
+			p.s.checks.created(summary)
+		}
+		return err
+	}})
+}
+
+func (p *port) File(ctx context.Context, run string, item engine.Item) (int64, error) {
+	return got(ctx, p, file, run, item.Key, func() (int64, error) {
+		stamp, err := p.s.store.File(ctx, run, item)
+		if err == nil {
+			p.s.checks.filed(run, item)
+		}
+		return stamp, err
+	})
+}
+
+func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
+	detail := "without a record"
+	if commit.Record != nil {
+		detail = fmt.Sprintf("%d/%d", commit.Generation, commit.Record.Number)
+	}
+	c := &call{p: p.p, operation: put, subject: commit.Run, detail: detail, again: errTaken}
+	c.do = func() error {
+		before := p.s.summary(commit.Run)
+		err := p.s.store.Put(ctx, commit)
+		if err == nil {
+			if commit.Summary != nil {
+				p.s.changed(commit.Run, before)
+			}
+			p.s.checks.stored(c, commit)
+		}
+		return err
+	}
+	return p.s.park(ctx, c)
+}
+
+func (p *port) Delete(ctx context.Context, run string, keys []string) error {
+	return p.call(ctx, remove, run, fmt.Sprint(keys), func() error { return p.s.store.Delete(ctx, run, keys) })
+}
+
+func (p *port) Block(ctx context.Context, run string, mark *engine.Block) error {
+	return p.call(ctx, block, run, fmt.Sprint(mark != nil), func() error {
+		if mark != nil {
+			p.s.checks.blocked(p.p, run, mark)
+		}
+		before := p.s.summary(run)
+		err := p.s.store.Block(ctx, run, mark)
+		if err == nil {
+			p.s.changed(run, before)
+		}
+		return err
+	})
+}
+
+// change is what a run's summary was before.
+type change struct {
+	at     time.Time
+	run    string
+	before *engine.Summary // nil: there was no run
+}
+
+// lag is how long an index may show what was.
+const lag = 2 * time.Second
+
+func (s *simulation) changed(run string, before *engine.Summary) {
+	s.past = slices.DeleteFunc(s.past, func(c change) bool { return s.now.Sub(c.at) > lag })
+	s.past = append(s.past, change{s.now, run, before})
+}
+
+func (s *simulation) summary(run string) *engine.Summary {
+	summary, err := s.store.Summary(context.Background(), run)
+	if err != nil {
+		return nil
+	}
+	return summary
+}
+
+// was gives a run's summary as an index that lags shows it; false: it does not show the run.
+func (s *simulation) was(run string) (*engine.Summary, bool) {
+	for _, c := range s.past {
+		if c.run == run && s.now.Sub(c.at) <= lag {
+			return c.before, c.before != nil
+		}
+	}
+	return s.summary(run), true
+}
+
+func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+	err = p.call(ctx, list, "", "", func() (err error) {
+		page, next, err = p.s.store.List(ctx, query)
+		if err != nil || !p.s.faults.strikes(stale, list) {
+			return err
+		}
+		fresh := page
+		page = nil
+		for _, summary := range fresh {
+			if old, there := p.s.was(summary.Run); there && query.Matches(old) {
+				page = append(page, old)
+			}
+		}
+		return nil
+	})
+	return page, next, err
+}
+
+func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
+	err = p.call(ctx, unfinished, "", "", func() (err error) {
+		runs, next, err = p.s.store.Unfinished(ctx, cursor)
+		if err == nil && p.s.faults.strikes(stale, unfinished) {
+			for _, c := range p.s.past { // what has ended just now is still shown as open
+				if c.before != nil && !c.before.Status.Closed() && !slices.Contains(runs, c.run) && c.run > cursor {
+					runs = append(runs, c.run)
+				}
+			}
+			slices.Sort(runs)
+		}
+		return err
+	})
+	return runs, next, err
+}
+
+func (p *port) PutDue(ctx context.Context, timer engine.DueTimer) error {
+	return p.call(ctx, putDue, timer.Run, "", func() error { return p.s.store.PutDue(ctx, timer) })
+}
+
+func (p *port) DueBefore(ctx context.Context, before time.Time) ([]engine.DueTimer, error) {
+	return got(ctx, p, dueBefore, "", "", func() ([]engine.DueTimer, error) { return p.s.store.DueBefore(ctx, before) })
+}
+
+func (p *port) DeleteDue(ctx context.Context, timers []engine.DueTimer) error {
+	return p.call(ctx, deleteDue, timers[0].Run, "", func() error { return p.s.store.DeleteDue(ctx, timers) })
+}
+
+func (p *port) SaveTask(ctx context.Context, state *engine.TaskState) error {
+	return p.call(ctx, saveTask, state.Run, "", func() error { return p.s.store.SaveTask(ctx, state) })
+}
+
+func (p *port) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+	return got(ctx, p, loadTask, key.Run, "", func() (*engine.TaskState, error) { return p.s.store.LoadTask(ctx, key) })
+}
+
+func (p *port) TasksOf(ctx context.Context, run string) ([]*engine.TaskState, error) {
+	return got(ctx, p, tasksOf, run, "", func() ([]*engine.TaskState, error) { return p.s.store.TasksOf(ctx, run) })
+}
+
+func (p *port) DeleteTask(ctx context.Context, key engine.TaskKey) error {
+	return p.call(ctx, deleteTask, key.Run, "", func() error { return p.s.store.DeleteTask(ctx, key) })
+}
+
+var errDelay = errors.New("a queue delays a message by 15 minutes at most")
+
+func (p *port) SendResumes(ctx context.Context, messages ...engine.Resume) error {
+	post := func(some []engine.Resume) {
+		for _, m := range some {
+			p.s.post(&letter{resume: read(m)}, m.Delay)
+		}
+	}
+	for _, m := range messages {
+		if m.Delay > 15*time.Minute {
+			return errDelay
+		}
+	}
+	return p.s.park(ctx, &call{p: p.p, operation: sendResumes, subject: messages[0].Run, detail: fmt.Sprint(len(messages)), parts: len(messages),
+		part: func(count int) { post(messages[:count]) },
+		do: func() error {
+			post(messages)
+			return nil
+		}})
+}
+
+func (p *port) SendTasks(ctx context.Context, messages ...engine.Task) error {
+	post := func(some []engine.Task) {
+		for _, m := range some {
+			p.s.post(&letter{task: &m}, m.Delay)
+		}
+	}
+	for _, m := range messages {
+		if m.Delay > 15*time.Minute {
+			return errDelay
+		}
+	}
+	return p.s.park(ctx, &call{p: p.p, operation: sendTasks, subject: messages[0].Run, detail: fmt.Sprint(len(messages)), parts: len(messages),
+		part: func(count int) { post(messages[:count]) },
+		do: func() error {
+			post(messages)
+			return nil
+		}})
+}
+
+// direct is the world as it is: for those who only look.
+type direct struct{ engine.Runs }
+
+func (direct) SendResumes(context.Context, ...engine.Resume) error { return nil }
+func (direct) SendTasks(context.Context, ...engine.Task) error     { return nil }

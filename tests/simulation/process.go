@@ -1,0 +1,312 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// process is one instance of a function, or the embedded server: an engine with a cache and a clock of its own. Dead, it
+// makes no call any more.
+type process struct {
+	s       *simulation
+	name    string
+	role    string
+	version int
+	off     time.Duration // of its clock
+	engine  *engine.Engine
+	ctx     context.Context //nolint:containedctx // ends with the process
+	cancel  context.CancelFunc
+	dead    bool
+	busy    int
+	ids     *rand.Rand
+	lives   map[string]*life // of runs in its memory
+	authors int
+	alive   map[string]bool
+}
+
+// life is a run in a process's memory.
+type life struct {
+	generation int
+	code       *code
+}
+
+// Roles.
+const (
+	roleAPI        = "api"
+	roleActivate   = "activate"
+	roleTask       = "task"
+	roleTimer      = "timer"
+	roleDeadLetter = "deadletter"
+	roleNode       = "node"
+)
+
+// authorSkew is how long after its deadline an author may still be alive, by anybody's clock.
+const authorSkew = 5 * time.Second
+
+func (s *simulation) newProcess(role string) *process {
+	number := len(s.processes) + 1
+	r := rand.New(rand.NewPCG(s.c.Seed, uint64(ofProcesses+1000*number))) //nolint:gosec // repeatable on purpose
+	p := &process{s: s, name: fmt.Sprintf("%s-%d", role, number), role: role, version: s.version, ids: r, lives: map[string]*life{}, alive: map[string]bool{}}
+	if s.limits.skew > 0 {
+		p.off = time.Duration(r.Int64N(int64(s.limits.skew))) - s.limits.skew/2
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	port := &port{s, p}
+	p.engine = s.newEngine(engine.Ports{Runs: port, Directory: port, Due: port, Tasks: port, Queue: port, Clock: p, Authors: p, NewID: p.newID,
+		Together: s.limits.together}, p)
+	s.mu.Lock()
+	s.processes = append(s.processes, p)
+	s.mu.Unlock()
+	s.note("%s starts, version %d, its clock off by %s", p.name, p.version, p.off)
+	return p
+}
+
+// newEngine makes an engine that runs the programs.
+func (s *simulation) newEngine(ports engine.Ports, p *process) *engine.Engine {
+	announce := func(run string, generation int, c *code) { p.lives[run] = &life{generation, c} }
+	step := func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, true) }
+	definitions := []workflow.Definition{work.Implement(func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, false) })}
+	for i := range len(s.programs) {
+		definitions = append(definitions, definition(s.programs[fmt.Sprintf("p%d", i)], p.version == 2, announce, step))
+	}
+	e, err := engine.New(ports, engine.Config{Definitions: definitions, TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
+		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, StuckAfter: -1, Poll: 20 * time.Second})
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+func (p *process) newID() string {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return fmt.Sprintf("%016x%016x", p.ids.Uint64(), p.ids.Uint64())
+}
+
+// free gives a process of a role that can take another invocation: one that is there, or a new one.
+func (s *simulation) free(role string) *process {
+	if s.limits.together {
+		return s.node()
+	}
+	alive := 0
+	for _, p := range s.processes {
+		if p.role != role || p.dead {
+			continue
+		}
+		if p.busy == 0 {
+			return p
+		}
+		alive++
+	}
+	if alive >= s.limits.atOnce && (role == roleActivate || role == roleTask) {
+		return nil
+	}
+	return s.newProcess(role)
+}
+
+func (s *simulation) node() *process {
+	for _, p := range s.processes {
+		if p.role == roleNode && !p.dead {
+			return p
+		}
+	}
+	return nil
+}
+
+// kill ends a process: nothing that it does from here on reaches the world. Its queues die with it where it has its own.
+func (s *simulation) kill(p *process) {
+	if p.dead {
+		return
+	}
+	s.note("%s dies", p.name)
+	s.mu.Lock()
+	p.dead = true
+	var calls []*call
+	s.parked = slices.DeleteFunc(s.parked, func(c *call) bool {
+		if c.p == p {
+			calls = append(calls, c)
+		}
+		return c.p == p
+	})
+	s.works = slices.DeleteFunc(s.works, func(w *job) bool { return w.p == p })
+	s.invocations = slices.DeleteFunc(s.invocations, func(i *invocation) bool {
+		if i.p == p {
+			s.ended = append(s.ended, i)
+			i.err = errDead
+		}
+		return i.p == p
+	})
+	s.mu.Unlock()
+	p.cancel()
+	for _, c := range calls {
+		c.answer <- errDead
+	}
+	if p.role == roleNode {
+		s.loseMemory()
+	}
+}
+
+// Now implements engine.Clock.
+func (p *process) Now() time.Time {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.s.now.Add(p.off)
+}
+
+// alarm is a function to be called at a time.
+type alarm struct {
+	p      *process
+	at     time.Time
+	number int
+	ring   func()
+}
+
+// AfterFunc implements engine.Clock.
+func (p *process) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	s := p.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun++
+	a := &alarm{p, s.now.Add(max(d, 0)), s.begun, f}
+	if s.over || d <= 0 {
+		go f()
+		return func() bool { return false }
+	}
+	s.alarms = append(s.alarms, a)
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		before := len(s.alarms)
+		s.alarms = slices.DeleteFunc(s.alarms, func(other *alarm) bool { return other == a })
+		return len(s.alarms) < before
+	}
+}
+
+// Begin implements engine.Authors.
+func (p *process) Begin(deadline time.Time) (author string, until time.Time) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.authors++
+	author = fmt.Sprintf("%s.%d", p.name, p.authors)
+	if p.role == roleNode {
+		p.alive[author] = true
+		return author, time.Time{}
+	}
+	return author, deadline.Add(authorSkew)
+}
+
+// End implements engine.Authors.
+func (p *process) End(author string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	delete(p.alive, author)
+}
+
+// Dead implements engine.Authors.
+func (p *process) Dead(author string, until, now time.Time) bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	if p.role == roleNode {
+		return !until.IsZero() && !now.Before(until) || !p.alive[author]
+	}
+	return !now.Before(until)
+}
+
+// job is an activity or a step under way.
+type job struct {
+	p      *process
+	key    string
+	number int
+	step   bool
+	due    time.Time
+	beats  int
+	go_    chan struct{} // it goes on
+}
+
+// perform is the function of every activity and step.
+func (p *process) perform(ctx context.Context, e errand, step bool) (int, error) {
+	s := p.s
+	n := s.checks.nodes[e.Program+"."+e.Node]
+	info := activity.InfoOf(ctx)
+	w := &job{p: p, key: info.Run + " " + info.IdempotencyKey, step: step, beats: n.Beats, go_: make(chan struct{}, 1)}
+	s.mu.Lock()
+	s.begun++
+	w.number = s.begun
+	w.due = s.now.Add(time.Duration(len(w.key)*37%3) * time.Second)
+	if hangs := n.Hangs && info.Attempt == 1; hangs {
+		w.due = s.now.Add(1000 * time.Hour)
+	}
+	if p.dead || s.over {
+		s.mu.Unlock()
+		return 0, errDead
+	}
+	s.checks.begins(w)
+	s.works = append(s.works, w)
+	s.mu.Unlock()
+	for {
+		select {
+		case <-w.go_:
+		case <-ctx.Done():
+			s.mu.Lock()
+			s.works = slices.DeleteFunc(s.works, func(other *job) bool { return other == w })
+			s.mu.Unlock()
+			return 0, ctx.Err()
+		}
+		if w.beats == 0 {
+			break
+		}
+		w.beats--
+		if err := activity.Heartbeat(ctx, w.beats); err != nil {
+			return 0, err
+		}
+		s.mu.Lock()
+		w.due = s.now.Add(300 * time.Millisecond)
+		s.works = append(s.works, w)
+		s.mu.Unlock()
+	}
+	if info.Attempt <= n.Fails {
+		return 0, activity.Fail("again", "attempt %d of %s", info.Attempt, n.ID)
+	}
+	if n.Dies != "" {
+		return 0, activity.NonRetryable(activity.Fail(n.Dies, "%s", n.ID))
+	}
+	return n.value(e.Program), nil
+}
+
+// proceed lets an activity go on.
+func (s *simulation) proceed(w *job) {
+	s.mu.Lock()
+	s.works = slices.DeleteFunc(s.works, func(other *job) bool { return other == w })
+	s.mu.Unlock()
+	s.note("%s goes on with %s", w.p.name, w.key)
+	w.go_ <- struct{}{}
+}
+
+// deploy replaces the code: what is under way goes on with the old one, which is replaced once it is idle.
+func (s *simulation) deploy() {
+	s.note("deployment of version 2")
+	s.version = 2
+	for _, p := range s.processes {
+		if p.busy == 0 {
+			s.kill(p)
+		}
+	}
+}
+
+// replaceIdle ends a process that has nothing to do.
+func (s *simulation) replaceIdle() {
+	for _, p := range s.processes {
+		if p.busy == 0 && !p.dead {
+			s.kill(p)
+			return
+		}
+	}
+}
