@@ -73,7 +73,7 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		return err
 	}
 	if a.name == v.author {
-		v.sent = a.newest
+		set(&v.sent, l.position.Generation, a.newest)
 	}
 	return nil
 }
