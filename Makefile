@@ -35,7 +35,7 @@ BUILD := .aws-sam/build
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill spec bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -85,6 +85,9 @@ test-localstack: ## Deploy a module of somebody else's to LocalStack and drive i
 
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
+
+spec: ## Visit every state of the protocol's model (tests/spec), minutes; go test visits those of a bounded instance
+	go run ./tests/spec
 
 bench: ## Run every benchmark, then the workloads of tests/bench
 	go test -run '^$$' -bench . -benchmem ./...

@@ -59,9 +59,9 @@ type visit struct {
 	budget budget
 	slot   *slot // held only during a turn
 
-	sent  int       // number of its own newest record whose sends are made
-	tidy  []string  // items to delete at the end
-	ended []TaskKey // activities whose state is of no more use
+	sent  map[int]int // by generation: number of its own newest record whose sends are made
+	tidy  []string    // items to delete at the end
+	ended []TaskKey   // activities whose state is of no more use
 	wait  time.Time
 	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
@@ -166,7 +166,7 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	if view.Summary.Status.Closed() {
-		return false, v.lookClosed(ctx, view)
+		return v.lookClosed(ctx, view)
 	}
 	if v.quiet(view) {
 		v.done = nil
@@ -174,6 +174,9 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 	}
 	if err := v.e.catchUp(ctx, v.slot, view); err != nil {
 		return false, err
+	}
+	if v.slot.live.closes != nil { // under a summary from before: what is of the next generation must not pass for late
+		return true, nil
 	}
 	v.stepsOfGeneration(view.Summary.Generation)
 	p, err := v.decide(ctx, view)

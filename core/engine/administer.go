@@ -37,6 +37,9 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if err != nil {
 		return false, err
 	}
+	if fold.Closes != nil && !view.Summary.Status.Closed() { // it has just ended; what is asked may be meant for the next one
+		return true, nil
+	}
 	commit, unfinished, err := v.administrativeCommit(ctx, view, item, fold)
 	if err != nil {
 		return false, err

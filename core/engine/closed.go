@@ -8,109 +8,104 @@ import (
 )
 
 // lookClosed tidies up after a run that has ended. It needs no code, which may be gone by now: nothing is taken any more,
-// and what an item is, the log alone says.
-func (v *visit) lookClosed(ctx context.Context, view *View) error {
+// and what an item is, the log alone says. Again: the run has begun another generation meanwhile.
+func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err error) {
 	v.done, v.tidy = nil, nil
 	v.steps.cancel()
 	if len(view.Inbox) == 0 {
-		return nil
+		return false, nil
 	}
 	generation := view.Summary.Generation
 	closed, err := v.e.readLedger(ctx, v.run, generation)
 	if err != nil {
-		return err
+		return false, err
 	}
 	p := &plan{}
+	late := false
 	for _, item := range view.Inbox {
-		if err := v.considerClosed(ctx, p, item, closed, generation); err != nil {
-			return err
+		void, err := v.considerClosed(ctx, p, item, closed, generation)
+		if err != nil {
+			return false, err
+		}
+		late = late || void
+	}
+	if late { // what seems to be too late may be of a generation that began after the summary was read
+		now, err := v.e.Runs.Summary(ctx, v.run)
+		if err != nil || now.Generation != generation {
+			return true, err
 		}
 	}
 	v.tidy, v.wait = p.tidy, p.wait
-	for _, a := range p.finish {
-		if p.closed = append(p.closed, unfinished{generation, a}); a.name == v.author {
-			v.sent = a.newest
+	if len(p.finish) > 0 {
+		p.earlier = append(p.earlier, generation)
+	}
+	for _, dead := range p.finish {
+		if dead.name == v.author {
+			set(&v.sent, generation, dead.newest)
 		}
 	}
-	return v.finishClosed(ctx, p.closed, view.Summary)
+	return false, v.finishEarlier(ctx, p.earlier, view.Summary)
 }
 
-// unfinished is what an author may have left unsent in a generation that has ended.
-type unfinished struct {
-	generation int
-	author     *author
-}
-
-func (u unfinished) same(other unfinished) bool {
-	return u.generation == other.generation && u.author.name == other.author.name
-}
-
-func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, generation int) error {
-	if of := generationOf(item.Key); of != 0 && of != generation {
-		return v.lookBack(ctx, p, item, of, generation)
+// considerClosed decides what one inbox item of a closed run is. Late: it is of no generation that has taken it.
+func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, generation int) (late bool, err error) {
+	of := generationOf(item.Key)
+	if of > generation {
+		return true, nil
+	}
+	if of != 0 && of != generation {
+		return false, v.lookBack(ctx, p, item, of, generation)
 	}
 	if claim, named := closed.items[item.Key]; named && claim.filing == item.Event.Filing() {
-		v.considerTaken(p, item, claim.author)
-		return nil
+		v.considerTaken(p, item, claim.author, generation)
+		return false, nil
 	}
-	if mail, ok := item.Event.(history.Mail); ok {
+	mail, isMail := item.Event.(history.Mail)
+	if isMail {
 		if here, known := closed.mail[mail.MailID()]; known && !here {
-			return v.lookBack(ctx, p, item, 0, generation)
+			return false, v.lookBack(ctx, p, item, 0, generation)
 		}
 	}
 	p.tidy = append(p.tidy, item.Key) // too late, or another filing of what the log has
 	v.forgetTask(item.Event, generation)
-	return nil
+	return isMail, nil
 }
 
-// closes says whether the author's newest record closes its generation.
-func (a *author) closes() bool {
-	if len(a.asks) == 0 {
-		return false
-	}
-	_, terminal := a.asks[len(a.asks)-1].(history.Terminal)
-	return terminal
-}
-
-// finishClosed sends again what of the newest records of some authors still counts where the generation has ended: children
-// that it leaves to themselves, and what its end asks for.
-func (v *visit) finishClosed(ctx context.Context, all []unfinished, summary *Summary) error {
-	for _, work := range all {
-		fold, err := v.e.fold(ctx, v.run, work.generation)
+// finishEarlier sends again what the closing records of some generations ask for.
+func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *Summary) error {
+	for _, generation := range generations {
+		fold, err := v.e.fold(ctx, v.run, generation)
 		if err != nil {
 			return err
 		}
-		o := &outbox{e: v.e, run: v.run, generation: work.generation}
-		for _, command := range work.author.asks {
-			child, ok := command.(*history.StartChild)
-			if !ok || child.OnClose != history.LeaveChildren {
-				continue
-			}
-			if _, pending := fold.Find(child.Seq()); !pending {
-				continue
-			}
-			if err := o.child(ctx, child); err != nil {
-				return err
-			}
-		}
-		if err := o.flush(ctx); err != nil {
-			return err
-		}
-		if !work.author.closes() {
-			continue
-		}
-		if err := v.closeGeneration(ctx, work.generation, summary, fold.Closes, fold); err != nil {
+		if err := v.closeGeneration(ctx, generation, summary, fold.Closes, fold); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// closeGeneration sends what the closing record of a generation asks for, as its log alone says.
+// closeGeneration sends what the closing record of a generation asks for, as its log alone says. Of what was asked for
+// before, all is over by then but for the children that go on: whoever was to start them may have died.
 func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Summary, closes history.Terminal, fold *machine.Fold) error {
 	o := &outbox{e: v.e, run: v.run, generation: generation}
+	if err := o.startLeft(ctx, fold.Pending()); err != nil {
+		return err
+	}
 	if err := o.close(ctx, summary, closes, commandsOf(fold.Pending())); err != nil {
 		return err
 	}
 	return o.flush(ctx)
+}
+
+// startLeft starts the children among some commands that go on without their parent.
+func (o *outbox) startLeft(ctx context.Context, pending []machine.Pending) error {
+	for _, p := range pending {
+		if child, ok := p.Command.(*history.StartChild); ok && child.OnClose == history.LeaveChildren {
+			if err := o.child(ctx, child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

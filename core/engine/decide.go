@@ -23,8 +23,8 @@ type plan struct {
 	steps []int64
 	// finish lists the dead whose newest record's sends are to be made again, before anything else.
 	finish []*author
-	// closed lists the same of generations that have ended.
-	closed []unfinished
+	// earlier lists closed generations of which the same is true.
+	earlier []int
 	// tidy are items that nobody needs any more.
 	tidy []string
 	// wait is until when a living author answers for an item that was found here; zero: none does.
@@ -81,7 +81,7 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 			return false, nil
 		}
 		v.forgetAsked(item.Event)
-		v.considerTaken(p, item, claim.author)
+		v.considerTaken(p, item, claim.author, l.position.Generation)
 		return false, nil
 	}
 	switch event := item.Event.(type) {
@@ -118,11 +118,11 @@ func (v *visit) forgetAsked(event history.Event) {
 	}
 }
 
-// considerTaken decides who tidies an item that the log has.
-func (v *visit) considerTaken(p *plan, item Item, a *author) {
+// considerTaken decides who tidies an item that a generation's log has.
+func (v *visit) considerTaken(p *plan, item Item, a *author, generation int) {
 	switch {
 	case a.name == v.author:
-		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent { // its own, put without an answer
+		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent[generation] { // its own, put without an answer
 			p.finish = appendOnce(p.finish, a)
 		}
 	case !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
@@ -160,14 +160,14 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 		}
 		a := claim.author
 		switch {
-		case claim.filing != item.Event.Filing(), a.name == v.author:
+		case claim.filing != item.Event.Filing(), a.name == v.author && a.newest <= v.sent[g]:
 			p.tidy = append(p.tidy, item.Key)
-		case !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+		case a.name != v.author && !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
 			p.leave(a.until)
 		default:
 			p.tidy = append(p.tidy, item.Key)
-			if work := (unfinished{g, a}); !slices.ContainsFunc(p.closed, work.same) {
-				p.closed = append(p.closed, work)
+			if !slices.Contains(p.earlier, g) {
+				p.earlier = append(p.earlier, g)
 			}
 		}
 		return nil

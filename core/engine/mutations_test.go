@@ -27,6 +27,9 @@ const (
 	sendGo     = "core/engine/send.go"
 	startGo    = "core/engine/start.go"
 	mailGo     = "core/engine/mail.go"
+	closedGo   = "core/engine/closed.go"
+
+	administerGo = "core/engine/administer.go"
 )
 
 var mutations = []mutation{
@@ -60,6 +63,13 @@ var mutations = []mutation{
 	{"OneFiling", "TestRuleOneFiling", startGo, "item.Event = history.Refile(item.Event, e.newFiling())", ""},
 	{"Lookback", "TestRuleLookback", decideGo,
 		"return false, v.lookBack(ctx, p, item, generation, l.position.Generation)", "p.tidy = append(p.tidy, item.Key)\n\t\treturn false, nil"},
+	{"LookAgain", "TestRuleLookAgain", activateGo, "if v.slot.live.closes != nil { // under", "if false { // under"},
+	{"LookAgain (closed)", "TestRuleLookAgain", closedGo, "\tif late { // what", "\tif false { // what"},
+	{"LookAgain (closed, the start)", "TestRuleLookAgain", closedGo, "\tif of > generation {\n\t\treturn true, nil\n\t}\n", ""},
+	{"LookAgain (by hand)", "TestTerminatedWhileContinuing", administerGo, "if fold.Closes != nil && !view.Summary.Status.Closed() {", "if false {"},
+	{"StartLeft", "TestRuleStartLeft", closedGo, "o.startLeft(ctx, fold.Pending())", "error(nil)"},
+	{"StartLeft (by a dead author)", "TestRuleStartLeft", closedGo, "\tif len(p.finish) > 0 {\n\t\tp.earlier = append(p.earlier, generation)\n\t}\n", ""},
+	{"StartLeft (by oneself)", "TestRuleStartLeft", decideGo, "a.name == v.author && a.newest <= v.sent[g]", "a.name == v.author"},
 	{"CarryIds", "TestRuleCarryIds", commitGo, "Signals: l.exec.Unread(), Mail: mail}", "Signals: l.exec.Unread()}"},
 	{"CarryIds (of the last record)", "TestRuleCarryIds", commitGo, "mail = append(mail, taken.MailID())", "_ = taken"},
 	{"CarryIds (before they are recorded)", "TestWithoutFaults/continue", decideGo, "\tv.knowMail(view)\n", ""},
@@ -92,13 +102,15 @@ var mutations = []mutation{
 		"if err := e.Due.DeleteDue(ctx, timers); err != nil {\n\t\t\treturn fired, err\n\t\t}\n\t\tif err := e.Queue.SendResumes(ctx, resumes...); err != nil {"},
 	{"no condition on the put", "TestRuleOneRecord", "infra/local/memory/store.go", "if there {\n\t\t\treturn fmt.Errorf(\"record", "if there && false {\n\t\t\treturn fmt.Errorf(\"record"},
 	{"a lost race is not looked at", "TestRuleOneRecord", commitGo, "if err != nil {\n\t\tv.slot.drop() // its code", "if err != nil && !errors.Is(err, ErrTaken) {\n\t\tv.slot.drop() // its code"},
-	{"one's own record is not known", "TestRuleOwnRecord", decideGo, "a.newest > v.sent {", "false {"},
+	{"one's own record is not known", "TestRuleOwnRecord", decideGo, "a.newest > v.sent[generation] {", "false {"},
+	{"one's own record of the next generation is not known", "TestOwnRecordOfTheNextGeneration", sendGo,
+		"set(&v.sent, l.position.Generation, a.newest)", "for g := range 9 {\n\t\t\tset(&v.sent, g, a.newest)\n\t\t}"},
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
-	{"time goes back (by hand)", "TestRuleTimeGoesOn", "core/engine/administer.go", "later(v.e.Clock.Now().UTC(), fold.Time)", "v.e.Clock.Now().UTC()"},
+	{"time goes back (by hand)", "TestRuleTimeGoesOn", administerGo, "later(v.e.Clock.Now().UTC(), fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},
 	{"a result for a closed run", "TestStepsOfARunThatEnded", activateGo, "\tif v.slot.live.closes != nil {\n\t\treturn nil\n\t}\n", ""},
-	{"a reset that is asked for again", "TestResets", "core/engine/administer.go", "if slices.Contains(mailBefore(view, fold), event.ID) {", "if false {"},
-	{"mail of the generations before a reset", "TestResets", "core/engine/administer.go", "started.Mail = append(started.Mail, first.Mail...)", "_ = first"},
+	{"a reset that is asked for again", "TestResets", administerGo, "if slices.Contains(mailBefore(view, fold), event.ID) {", "if false {"},
+	{"mail of the generations before a reset", "TestResets", administerGo, "started.Mail = append(started.Mail, first.Mail...)", "_ = first"},
 	{"answers of earlier generations", "TestUpdateAnsweredBeforeContinuing", "core/engine/update.go", "err == nil && earlier && generation > 0;", "err == nil && earlier && generation < 0;"},
 	{"a termination after a cancellation", "TestCancelledThenTerminated", sendGo, "mail(id + \".terminate\")", "mail(id)"},
 	{"a step whose cancellation is in the log", "TestCancellationOfActivities", "core/engine/step.go", "if v.slot.live.ledger.asked[command.Seq()] {", "if false {"},

@@ -73,7 +73,7 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		return err
 	}
 	if a.name == v.author {
-		v.sent = a.newest
+		set(&v.sent, l.position.Generation, a.newest)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (v *visit) finishDead(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
-	return v.finishClosed(ctx, p.closed, v.slot.live.summary)
+	return v.finishEarlier(ctx, p.earlier, v.slot.live.summary)
 }
 
 func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {

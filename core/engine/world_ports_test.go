@@ -33,7 +33,41 @@ func got[T any](ctx context.Context, p *port, op, subject, detail string, do fun
 }
 
 func (p *port) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
-	return got(ctx, p, "look", run, "", func() (*engine.View, error) { return p.w.store.Look(ctx, run, known) })
+	return got(ctx, p, "look", run, "", func() (*engine.View, error) { return p.w.look(ctx, run, known) })
+}
+
+// tear has the next look wait between the summary and the rest, so that others can write: DynamoDB's queries see each item as
+// it is when they come to it.
+func (w *world) tear() (release func()) {
+	gate := make(chan struct{})
+	w.locked(func() { w.torn = gate })
+	return func() { close(gate) }
+}
+
+func (w *world) look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
+	var gate chan struct{}
+	w.locked(func() { gate, w.torn = w.torn, nil })
+	if gate == nil {
+		return w.store.Look(ctx, run, known)
+	}
+	summary, err := w.store.Summary(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-gate:
+	case <-ctx.Done():
+	}
+	view, err := w.store.Look(ctx, run, engine.Position{})
+	if err != nil {
+		return nil, err
+	}
+	if known.Generation != summary.Generation {
+		known.Record = 0
+	}
+	view.Summary = summary
+	view.Records, err = w.store.Records(ctx, run, summary.Generation, known.Record)
+	return view, err
 }
 
 func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {

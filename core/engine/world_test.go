@@ -44,6 +44,7 @@ type world struct {
 	violations []string
 	longest    time.Duration // delay of a task
 	lost       bool          // a process died with its queues
+	torn       chan struct{} // what the next look waits for, halfway
 }
 
 const (

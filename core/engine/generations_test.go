@@ -1,0 +1,181 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// What follows from one generation, while another one begins.
+
+// onward takes a signal in each of two generations.
+func onward(_ *world, ctx workflow.Context, input string) (string, error) {
+	word, err := workflow.AwaitSignal(ctx, goSignal)
+	if err != nil || workflow.InfoOf(ctx).Generation > 1 {
+		return input + word, err
+	}
+	return workflow.ContinueAsNew(ctx, func(workflow.Context, string) (string, error) { return "", nil }, input+word)
+}
+
+// TestRuleLookAgain: a look is no look at one moment where others write while it reads. What came with the next generation
+// must not pass for too late for the one before.
+func TestRuleLookAgain(t *testing.T) {
+	t.Run("a run that continues as new", func(t *testing.T) {
+		simulate(t, only("main", onward), func(w *world) {
+			w.start("r", "main", `""`)
+			w.settle()
+			hold := w.plan(fault{kind: pause, op: "put", subject: "r"})
+			continuing := w.deliver(w.activator(), w.filed("m1", `"a"`))
+			goOn := w.tear()
+			torn := w.deliver(w.activator(), w.filed("m2", `"b"`))
+			hold.release()
+			require.NoError(w.t, continuing.wait())
+			goOn()
+			require.NoError(w.t, torn.wait())
+			w.ends(`"ab"`)
+		})
+	})
+	for name, signals := range map[string]bool{"a run that is started anew": false, "mail for a run that was started anew": true} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, oneSignal, func(w *world) {
+				w.start("r", "main", "1")
+				w.signal("r", "m1", "go", `"a"`)
+				w.settle()
+				goOn := w.tear()
+				torn := w.deliver(w.activator(), look("r"))
+				require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+					_, _, err := e.Start(ctx, engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("2"), Reuse: true})
+					return err
+				}))
+				if signals {
+					for _, l := range w.take("resume r with start#2") {
+						require.NoError(w.t, w.deliver(w.activator(), l).wait())
+					}
+					hold := w.plan(fault{kind: pause, op: "look", subject: "r"})
+					reading := w.deliver(w.activator(), w.filed("m2", `"b"`))
+					goOn()
+					require.NoError(w.t, torn.wait())
+					hold.release()
+					require.NoError(w.t, reading.wait())
+					w.ends(`"b"`)
+					return
+				}
+				goOn()
+				require.NoError(w.t, torn.wait())
+				w.signal("r", "m2", "go", `"b"`)
+				w.ends(`"b"`)
+			})
+		})
+	}
+}
+
+// TestTerminatedWhileContinuing: a termination that is accepted while a generation ends ends the next one.
+func TestTerminatedWhileContinuing(t *testing.T) {
+	simulate(t, only("main", onward), func(w *world) {
+		w.start("r", "main", `""`)
+		w.settle()
+		first := w.filed("m1", `"a"`)
+		late := w.activator()
+		hold := w.plan(fault{kind: pause, op: "put", subject: "r"})
+		continuing := w.deliver(w.activator(), first) // it has looked, and is about to put the record that continues
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			_, err := e.Terminate(ctx, engine.MailRequest{Run: "r", ID: "t"}, "enough")
+			return err
+		}))
+		read := w.plan(fault{kind: pause, op: "records", subject: "r"})
+		terminating := w.deliver(late, w.takeOne("resume r with mail#t")) // it has looked, and is about to read the log
+		hold.release()
+		require.NoError(w.t, continuing.wait())
+		read.release()
+		require.NoError(w.t, terminating.wait())
+		w.settle()
+		require.Equal(w.t, history.Terminated, w.summary("r").Status)
+		w.finished()
+	})
+}
+
+// TestOwnRecordOfTheNextGeneration: numbers begin anew in every generation.
+func TestOwnRecordOfTheNextGeneration(t *testing.T) {
+	simulate(t, only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+		if workflow.InfoOf(ctx).Generation > 1 {
+			return workflow.Execute(ctx, callDouble, n)
+		}
+		w.startStep(ctx, "a", 20*time.Second, 1)
+		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+			return 0, err
+		}
+		return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n)
+	}), func(w *world) {
+		first := w.deliver(w.activator(), w.begun("1"))
+		hold := w.plan(fault{kind: pause, op: "send-resumes", role: "activate"})
+		second := w.deliver(w.activator(), w.filed("m", `"x"`))
+		w.plan(fault{kind: takenAfter, op: "put", nth: 2}) // the first one loses its race
+		require.NoError(w.t, first.wait())
+		hold.release()
+		require.NoError(w.t, second.wait())
+		w.ends("2")
+	})
+}
+
+// TestRuleStartLeft: a child that outlives its parent is started, though whoever was to start it dies and the parent closes.
+func TestRuleStartLeft(t *testing.T) {
+	leaves := func(ctx workflow.Context, n int) {
+		workflow.StartChild(ctx, leafChild.With(workflow.ChildOptions{ID: "kid", OnClose: workflow.LeaveChild}), n)
+	}
+	ends := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		leaves(ctx, n)
+		return n, nil
+	})
+	continues := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		if workflow.InfoOf(ctx).Generation > 1 {
+			return n, nil
+		}
+		leaves(ctx, n)
+		return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n)
+	})
+	waits := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		leaves(ctx, n)
+		_, err := workflow.AwaitSignal(ctx, goSignal)
+		return n, err
+	})
+	signalled := func(w *world) { w.signal("r", "m", "go", `"x"`) }
+	terminated := func(w *world) {
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			_, err := e.Terminate(ctx, engine.MailRequest{Run: "r", ID: "t"}, "")
+			return err
+		}))
+	}
+	nothing := func(*world) {}
+	for name, c := range map[string]struct {
+		define func(w *world) []workflow.Definition
+		fault  kind
+		then   func(w *world)
+	}{
+		"its record ends the run":                     {ends, crashAfter, nothing},
+		"its record ends the generation":              {continues, crashAfter, nothing},
+		"its record ends the run, without an answer":  {ends, takenAfter, nothing},
+		"its record ends the generation, without one": {continues, takenAfter, nothing},
+		"another one's record ends the run":           {waits, crashAfter, signalled},
+		"the run is terminated":                       {waits, crashAfter, terminated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, c.define, func(w *world) {
+				w.plan(fault{kind: c.fault, op: "put", subject: "r"})
+				_ = w.deliver(w.activator(), w.begun("1")).wait()
+				c.then(w)
+				w.put(look("r"))
+				w.settle()
+				w.finished()
+				kid, err := w.store.Summary(w.t.Context(), "kid")
+				require.NoError(w.t, err)
+				require.Equal(w.t, history.Completed, kid.Status)
+			})
+		})
+	}
+}
