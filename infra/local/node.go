@@ -38,7 +38,8 @@ type Config struct {
 	Visits, Activities int
 	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000.
 	LiveRuns int
-	// Retention is how long ended runs are kept. Zero: 30 days. Negative: for ever.
+	// Retention is how long ended runs are kept, and a tenth of that longer at most, but no more than an hour. Zero: [Retention].
+	// Negative: for ever.
 	Retention time.Duration
 	// StuckAfter is how long workflow code may keep its turn. Zero: 5 s. Negative: for ever.
 	StuckAfter time.Duration
@@ -47,6 +48,9 @@ type Config struct {
 // GCPercent is the garbage collector's target for a process that is nothing but a node: what lives there is a few megabytes,
 // and collecting whenever that doubles means collecting all the time, for a sixth of a busy server's CPU.
 const GCPercent = 300
+
+// Retention is how long ended runs are kept where nobody says.
+const Retention = 30 * 24 * time.Hour
 
 // Node is a running engine.
 type Node struct {
@@ -83,7 +87,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.stop = stop
 	n.chores.Go(func() { n.every(background, time.Minute, n.fireDue) })
 	if config.Retention > 0 {
-		n.chores.Go(func() { n.every(background, time.Hour, n.retain) })
+		n.chores.Go(func() { n.every(background, min(config.Retention/10, time.Hour), n.retain) })
 	}
 	return n, nil
 }
@@ -96,7 +100,7 @@ func (c Config) withDefaults() Config {
 		c.Activities = 1000
 	}
 	if c.Retention == 0 {
-		c.Retention = 30 * 24 * time.Hour
+		c.Retention = Retention
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
