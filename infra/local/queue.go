@@ -196,8 +196,17 @@ func pause(times int) time.Duration {
 	return p/2 + rand.N(p)
 }
 
-func (l *lane[M]) push(r received[M]) { l.ready = append(l.ready, r) }
-func (l *lane[M]) may() bool          { return l.head < len(l.ready) && l.running < l.most }
+// push makes room where messages were that are gone, before it takes more: a backlog need not come to an end for a long time.
+func (l *lane[M]) push(r received[M]) {
+	if len(l.ready) == cap(l.ready) && l.head > len(l.ready)/2 {
+		left := copy(l.ready, l.ready[l.head:])
+		clear(l.ready[left:])
+		l.ready, l.head = l.ready[:left], 0
+	}
+	l.ready = append(l.ready, r)
+}
+
+func (l *lane[M]) may() bool { return l.head < len(l.ready) && l.running < l.most }
 
 func (l *lane[M]) pop() received[M] {
 	r := l.ready[l.head]
