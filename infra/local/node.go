@@ -71,7 +71,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	store := config.Store
 	var err error
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
-		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true},
+		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
 			TokenKey: config.TokenKey, LiveRuns: config.LiveRuns, StuckAfter: config.StuckAfter})
 	if err == nil {
@@ -127,6 +127,16 @@ func (n *Node) resume(ctx context.Context, message engine.Resume) error {
 
 func (n *Node) task(ctx context.Context, message engine.Task) error {
 	return n.Task(ctx, time.Time{}, message)
+}
+
+// forget takes timers back, wherever they are: a message that is delayed, or, with more than 15 minutes to go, an item of the
+// store. A server whose runs guard themselves by time limits would else remember each until it is over.
+func (n *Node) forget(timers []engine.DueTimer) {
+	if stored := n.queue.forget(timers); len(stored) > 0 {
+		if err := n.config.Store.DeleteDue(context.Background(), stored); err != nil {
+			n.config.Logger.Warn("timers that nobody waits for were not deleted", "error", err)
+		}
+	}
 }
 
 func (n *Node) failed(what string, received int, err error) {
