@@ -31,11 +31,14 @@ PARAMETERS :=
 BUCKET :=
 BUILD := .aws-sam/build
 
+# How long make soak keeps the load up.
+DURATION := 30m
+
 # Functions are static, and small: no symbols, no paths, no package net/rpc. They do not name the commit either, so that the
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill soak bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -85,6 +88,9 @@ test-localstack: ## Deploy a module of somebody else's to LocalStack and drive i
 
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
+
+soak: ## Keep the server at its limit for DURATION (30m): memory, latency and disk must stay flat (2m is the least, to try it out)
+	go run ./tests/soak -duration $(DURATION)
 
 bench: ## Run every benchmark, then the workloads of tests/bench
 	go test -run '^$$' -bench . -benchmem ./...

@@ -52,6 +52,11 @@ func (s *Store) expired(ctx context.Context, before time.Time, limit int) (names
 
 func (s *Store) deleteRuns(ctx context.Context, names []string, before time.Time) error {
 	e := &expiring{s: s, before: nanoseconds(before)}
+	defer func() {
+		for _, r := range e.runs {
+			s.hot.unpin(r)
+		}
+	}()
 	for _, name := range names {
 		r, err := s.pin(ctx, name)
 		if errors.Is(err, engine.ErrNoRun) {
@@ -59,7 +64,6 @@ func (s *Store) deleteRuns(ctx context.Context, names []string, before time.Time
 		} else if err != nil {
 			return err
 		}
-		defer s.hot.unpin(r)
 		e.runs = append(e.runs, r)
 	}
 	err := s.submit(e)
