@@ -76,7 +76,7 @@ func doGenerations(ctx context.Context, l *load, run string, _ int) error {
 }
 
 func doLong(ctx context.Context, l *load, run string, _ int) error {
-	const calls = 3000
+	const calls = 2000
 	return execute(ctx, l, long, run, calls, sumTo(calls))
 }
 

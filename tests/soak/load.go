@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long one thing may take that is begun while the load lasts: longer, and it counts as lost.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // load is all that is done to the server, and what came of it.
 type load struct {
