@@ -15,7 +15,7 @@ import (
 // probe is one sort of thing whose latency is measured.
 type probe struct {
 	name string
-	// prepare makes what is measured; nil: there is nothing to prepare.
+	// prepare makes all that comes before what is measured.
 	prepare func(ctx context.Context, l *load, run string) (measured func() error, err error)
 }
 
@@ -76,15 +76,15 @@ func prepareQuery(ctx context.Context, l *load, _ string) (func() error, error) 
 	}, nil
 }
 
-// meter gathers the latencies of one probe, and which runs it has left.
+// meter gathers the latencies of one probe, and some of the runs that it has left behind.
 type meter struct {
 	probe
 	mu        sync.Mutex
 	latencies []int64 // nanoseconds, since they were last taken
-	left      []left  // the oldest first
+	left      []left  // one a second at most, the oldest first
 }
 
-// left is a run that has ended.
+// left is a run that a probe has ended.
 type left struct {
 	run string
 	at  time.Time
@@ -117,7 +117,9 @@ func (m *meter) measure(l *load, run string, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.latencies = append(m.latencies, int64(time.Since(at)))
-	m.left = append(m.left, left{run, time.Now()})
+	if n := len(m.left); n == 0 || time.Since(m.left[n-1].at) >= time.Second {
+		m.left = append(m.left, left{run, time.Now()})
+	}
 	return nil
 }
 
