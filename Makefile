@@ -31,11 +31,14 @@ PARAMETERS :=
 BUCKET :=
 BUILD := .aws-sam/build
 
+# How long make soak keeps the load up.
+DURATION := 30m
+
 # Functions are static, and small: no symbols, no paths, no package net/rpc. They do not name the commit either, so that the
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill spec bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill spec soak bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -88,6 +91,9 @@ test-kill: ## Kill the server at random again and again, and check that nothing 
 
 spec: ## Visit every state of the protocol's model (tests/spec), minutes; go test visits those of a bounded instance
 	go run ./tests/spec
+
+soak: ## Keep the server at its limit for DURATION (30m): memory, latency and disk must stay flat (2m is the least, to try it out)
+	go run ./tests/soak -duration $(DURATION)
 
 bench: ## Run every benchmark, then the workloads of tests/bench
 	go test -run '^$$' -bench . -benchmem ./...

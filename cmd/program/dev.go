@@ -25,9 +25,13 @@ import (
 // stopping limits how long a server takes to stop in good order. What is left then is taken up at the next start.
 const stopping = 10 * time.Second
 
+// shortestRetention is the least that runs are kept: whoever waits for one must still find it when it has ended.
+const shortestRetention = time.Minute
+
 // devFlags are those of dev.
 type devFlags struct {
 	listen, data string
+	retention    time.Duration
 	insecure     bool
 }
 
@@ -46,6 +50,7 @@ func (p *program) dev() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&given.listen, "listen", defaultAddress, "where to listen, HOST:PORT; port 0 takes one that is free")
 	flags.StringVar(&given.data, "data", "", "the folder that keeps the runs (default: "+p.name+" in $XDG_STATE_HOME, else in ~/.local/state)")
+	flags.DurationVar(&given.retention, "retention", local.Retention, "how long ended runs are kept, 1m at least; 0: for ever")
 	flags.BoolVar(&given.insecure, "insecure", false, "listen beyond this machine, though nobody is asked who they are")
 	if err := command.MarkFlagDirname("data"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
@@ -67,6 +72,9 @@ type served struct {
 func (p *program) serve(ctx context.Context, command *cobra.Command, given devFlags) error {
 	if err := p.checkListen(ctx, given); err != nil {
 		return misuse(command, err)
+	}
+	if given.retention != 0 && given.retention < shortestRetention {
+		return misuse(command, fmt.Errorf("--retention %s: it is %s at least, or 0 for ever", given.retention, shortestRetention))
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(local.GCPercent)
@@ -118,7 +126,7 @@ func (p *program) open(ctx context.Context, given devFlags) (s *served, err erro
 		return nil, err
 	}
 	s.address = "http://" + s.listener.Addr().String()
-	if s.node, s.data, err = p.openNode(ctx, given.data); err != nil {
+	if s.node, s.data, err = p.openNode(ctx, given); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
@@ -151,8 +159,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // openNode opens the data folder and takes up what was under way.
-func (p *program) openNode(ctx context.Context, data string) (*local.Node, string, error) {
-	folder, err := p.dataFolder(data)
+func (p *program) openNode(ctx context.Context, given devFlags) (*local.Node, string, error) {
+	folder, err := p.dataFolder(given.data)
 	if err != nil {
 		return nil, "", err
 	}
@@ -172,8 +180,12 @@ func (p *program) openNode(ctx context.Context, data string) (*local.Node, strin
 	if err != nil {
 		host = "localhost"
 	}
+	retention := given.retention
+	if retention == 0 {
+		retention = -1
+	}
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: version(),
-		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key})
+		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, Retention: retention})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}
 	}

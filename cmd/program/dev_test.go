@@ -80,6 +80,14 @@ func TestDevRefusesWhatIsInUse(t *testing.T) {
 	require.Contains(t, got.err, "reprise.db is in use by another process: stop that one, or choose another file (--data chooses another folder)")
 }
 
+func TestDevRefusesARetentionThatCallersWouldMiss(t *testing.T) {
+	for _, given := range []string{"59s", "-1h"} {
+		got := command(t.Context(), "", "dev", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--retention="+given)
+		require.Equal(t, 2, got.code)
+		require.Contains(t, got.err, "it is 1m0s at least, or 0 for ever\n")
+	}
+}
+
 func TestDevRefusesFoldersThatItCannotUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "no folder")

@@ -62,6 +62,7 @@ type visit struct {
 	sent  map[int]int // by generation: number of its own newest record whose sends are made
 	tidy  []string    // items to delete at the end
 	ended []TaskKey   // activities whose state is of no more use
+	void  []DueTimer  // timers that nobody waits for any more
 	wait  time.Time
 	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
@@ -114,6 +115,9 @@ func (v *visit) finish(ctx context.Context) error {
 		if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
 			return err
 		}
+	}
+	if v.e.Forget != nil && len(v.void) > 0 {
+		v.e.Forget(v.void)
 	}
 	if v.wait.IsZero() {
 		return nil

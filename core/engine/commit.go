@@ -55,6 +55,7 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 		return false, err
 	}
 	l := v.slot.live
+	v.noteVoid(commit.Generation, commit.Record)
 	l.note(commit.Record)
 	if commit.Summary != nil {
 		l.summary = commit.Summary
@@ -67,6 +68,28 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 	}
 	v.e.watch.changed(v.run)
 	return false, nil
+}
+
+// noteVoid notes which timers nobody waits for any more with this record: those that it cancels and, if it closes the
+// generation, all.
+func (v *visit) noteVoid(generation int, rec *history.Record) {
+	timers := v.slot.live.ledger.timers
+	void := func(seq int64, at time.Time) {
+		v.void = append(v.void, DueTimer{At: at, Run: v.run, Generation: generation, Seq: seq})
+	}
+	if rec.Closes() != nil {
+		for seq, at := range timers { // order-insensitive: each is forgotten
+			void(seq, at)
+		}
+		return
+	}
+	for _, command := range rec.Commands {
+		if cancel, ok := command.(*history.CancelTimer); ok {
+			if at, sent := timers[cancel.Seq()]; sent {
+				void(cancel.Seq(), at)
+			}
+		}
+	}
 }
 
 // handOver says in a record that this author answers for nothing any more: too little time is left for the steps to come

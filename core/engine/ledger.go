@@ -14,8 +14,9 @@ type ledger struct {
 	items   map[string]claim    // items named by a record, by key
 	steps   map[int64]*openStep // that are pending
 	authors map[string]*author
-	mail    map[string]bool // ids of all mail taken, in this generation (true) or before it (false)
-	asked   map[int64]bool  // activities whose cancellation is in the log
+	mail    map[string]bool     // ids of all mail taken, in this generation (true) or before it (false)
+	asked   map[int64]bool      // activities whose cancellation is in the log
+	timers  map[int64]time.Time // that are waited for: when they are due
 }
 
 // openStep is a step that is not answered yet.
@@ -87,6 +88,8 @@ func (l *ledger) add(generation int, rec *history.Record) {
 			set(&l.mail, event.MailID(), true)
 		case *history.ActivityResolved:
 			delete(l.steps, event.Seq)
+		case *history.TimerFired:
+			delete(l.timers, event.Seq)
 		}
 	}
 	for _, command := range rec.Commands {
@@ -97,6 +100,10 @@ func (l *ledger) add(generation int, rec *history.Record) {
 			}
 		case *history.CancelActivity:
 			set(&l.asked, command.Seq(), true)
+		case *history.StartTimer:
+			set(&l.timers, command.Seq(), rec.Time.Add(command.Duration))
+		case *history.CancelTimer:
+			delete(l.timers, command.Seq())
 		}
 	}
 }

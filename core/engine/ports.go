@@ -25,6 +25,9 @@ type Ports struct {
 	// anything else at its next start. Then filing first and resuming after is as sure as the other way round, and no
 	// message needs to carry an item (PROTOCOL.md rule 1).
 	Together bool
+	// Forget takes timers back that nobody waits for any more: from the queue, and from Due. Those that it does not find fire in
+	// vain, as all do without it (nil).
+	Forget func(timers []DueTimer)
 }
 
 // Runs is the table: summaries, logs, inboxes. All reads are strongly consistent.

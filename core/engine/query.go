@@ -8,7 +8,8 @@ import (
 	"github.com/reprise-run/reprise/core/internal/executor"
 )
 
-// Query asks a run, open or closed, a question that changes nothing.
+// Query asks a run, open or closed, a question that changes nothing. Before its code has run for the first time, and for a moment
+// when it continues as new, a run is [Unavailable] for questions.
 func (e *Engine) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
 	if err := errors.Join(validID("run id", run), validName("query", name), validPayload(input)); err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (e *Engine) Query(ctx context.Context, run, name string, input history.Payl
 		return nil, e.unavailable(err, "the run was not read")
 	}
 	if s.live.position.Record == 0 {
-		return nil, fail(NotFound, "run %q has not begun yet: ask again", run)
+		return nil, fail(Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
 	}
 	var answer history.Payload
 	err = e.guard(s.live.exec, func() (err error) {

@@ -19,6 +19,8 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	if left := t.Sent.Sub(e.Clock.Now()); t.Attempt > 1 && left > 0 { // its wait is longer than a queue's delay
 		return e.sendTask(ctx, t, left)
 	}
+	under := e.attempts.begin(t.Key()) // before its state is read: see cancelActivity
+	defer e.attempts.end(t.Key(), under)
 	state, err := e.loadTask(ctx, t)
 	if err != nil {
 		return err
@@ -29,18 +31,18 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, e.newBudget(deadline))
 	a.checkStart(t)
 	if a.failure == nil {
-		if err := e.attempt(ctx, a, t, state); err != nil {
+		if err := e.attempt(ctx, a, t, state, under); err != nil {
 			return err
 		}
 	}
 	switch {
 	case a.pending:
-		return e.await(ctx, t, a)
+		return e.await(ctx, t, a, under)
 	case a.failure == nil:
 		return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 	}
 	if wait, again := a.retry(); again {
-		return e.again(ctx, t, a, wait)
+		return e.again(ctx, t, a, wait, under)
 	}
 	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 }
@@ -68,29 +70,27 @@ func (t *try) checkStart(task Task) {
 }
 
 // attempt runs the author's function, with what a task has beyond a step: a state that others see, a token.
-func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState) error {
+func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, under *underway) error {
 	mine := &TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt, Started: a.started}
 	if state != nil {
 		mine.Details, mine.Failure = state.Details, state.Failure
 		a.details = state.Details
 	}
 	if tracked(t) {
-		if err := e.Tasks.SaveTask(ctx, mine); err != nil {
+		if _, err := e.saveTask(ctx, *mine, under); err != nil {
 			return err
 		}
 	}
 	a.token = func() string {
 		a.named.Store(true)
-		return e.token(ctx, mine)
+		return e.token(ctx, mine, under)
 	}
-	under := e.attempts.begin(t.Key())
-	defer e.attempts.end(t.Key(), under)
-	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
+	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, under, details) })
 	return nil
 }
 
 // beat records a heartbeat. Its error says that the run asked the activity to stop.
-func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payload) error {
+func (e *Engine) beat(ctx context.Context, mine *TaskState, under *underway, details history.Payload) error {
 	there, err := e.Tasks.LoadTask(ctx, mine.TaskKey)
 	if err != nil {
 		return nil //nolint:nilerr // the attempt is alive, and its result counts: the next beat may get through
@@ -101,7 +101,7 @@ func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payl
 	}
 	latest := *mine // an activity may heartbeat from several goroutines
 	latest.Beat, latest.Details = e.Clock.Now(), details
-	if err := e.Tasks.SaveTask(ctx, &latest); err != nil {
+	if _, err := e.saveTask(ctx, latest, under); err != nil {
 		e.warn(ctx, "a heartbeat was not stored", "run", mine.Run, "activity", mine.Activity, "error", err)
 	}
 	return nil
@@ -128,21 +128,24 @@ func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityRes
 }
 
 // again sends the next attempt; then this one may be acknowledged.
-func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration) error {
+func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, under *underway) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil {
 		return err
 	}
-	if state != nil && state.Cancelled {
+	cancelled := state != nil && state.Cancelled
+	if !cancelled {
+		next := TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt + 1, Failure: a.failure.Error()}
+		if state != nil {
+			next.Details = state.Details
+		}
+		if cancelled, err = e.saveTask(ctx, next, under); err != nil {
+			return err
+		}
+	}
+	if cancelled {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled between two attempts"), Number: t.Attempt,
 			Started: a.started, Attempts: keep(t.Failed, a.failed())}, true)
-	}
-	next := &TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt + 1, Failure: a.failure.Error()}
-	if state != nil {
-		next.Details = state.Details
-	}
-	if err := e.Tasks.SaveTask(ctx, next); err != nil {
-		return err
 	}
 	e.watch.changed(t.Run)
 	t.Failed = keep(t.Failed, a.failed())
@@ -157,8 +160,22 @@ func (e *Engine) sendTask(ctx context.Context, t Task, wait time.Duration) error
 	return e.Queue.SendTasks(ctx, t)
 }
 
+// saveTask stores a state, with the mark of an activity that was asked to stop: also if that was in between its loading and now.
+func (e *Engine) saveTask(ctx context.Context, state TaskState, under *underway) (cancelled bool, err error) {
+	err = e.Tasks.SaveTask(ctx, &state)
+	if err == nil && !state.Cancelled && under.cancelled() {
+		state.Cancelled = true
+		err = e.Tasks.SaveTask(ctx, &state)
+	}
+	return state.Cancelled, err
+}
+
 // cancelActivity asks an activity to stop: at once if it runs here, else when it heartbeats or is to be tried again.
+//
+// An attempt here that loaded its state before the mark was saved may overwrite it. So it is told before, and looks at that after
+// each of its saves; and again after, in case that it began in between.
 func (e *Engine) cancelActivity(ctx context.Context, key TaskKey) error {
+	e.attempts.cancel(key)
 	state, err := e.Tasks.LoadTask(ctx, key)
 	if err != nil {
 		return err

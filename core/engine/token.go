@@ -22,8 +22,8 @@ type tokenBody struct {
 }
 
 // token makes the key to one attempt, and has the attempt's state kept, so that it can be found to be still waiting.
-func (e *Engine) token(ctx context.Context, mine *TaskState) string {
-	if err := e.Tasks.SaveTask(ctx, mine); err != nil {
+func (e *Engine) token(ctx context.Context, mine *TaskState, under *underway) string {
+	if _, err := e.saveTask(ctx, *mine, under); err != nil {
 		e.warn(ctx, "a token was asked for, but its activity's state was not stored", "run", mine.Run, "error", err)
 	}
 	body, err := json.Marshal(tokenBody{mine.TaskKey, mine.Attempt})
@@ -40,13 +40,13 @@ func (e *Engine) sign(body []byte) []byte {
 }
 
 // await leaves an attempt to be completed from outside, and has it looked at when its time is over.
-func (e *Engine) await(ctx context.Context, t Task, a *try) error {
+func (e *Engine) await(ctx context.Context, t Task, a *try, under *underway) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil || state == nil { // completed already, before its function returned
 		return err
 	}
 	state.Pending = true
-	if err := e.Tasks.SaveTask(ctx, state); err != nil {
+	if _, err := e.saveTask(ctx, *state, under); err != nil {
 		return err
 	}
 	limit := a.limit
@@ -82,11 +82,13 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 	if next.After(now) {
 		return e.sendTask(ctx, t, next.Sub(now))
 	}
+	under := e.attempts.begin(t.Key())
+	defer e.attempts.end(t.Key(), under)
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, budget{})
 	a.started, a.failure = state.Started, failure
 	t.Expire = false
 	if wait, again := a.retry(); again {
-		return e.again(ctx, t, a, wait)
+		return e.again(ctx, t, a, wait, under)
 	}
 	return e.resolve(ctx, t, a.resolved(t), true)
 }

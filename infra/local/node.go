@@ -38,7 +38,8 @@ type Config struct {
 	Visits, Activities int
 	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000.
 	LiveRuns int
-	// Retention is how long ended runs are kept. Zero: 30 days. Negative: for ever.
+	// Retention is how long ended runs are kept, and a tenth of that longer at most, but no more than an hour. Zero: [Retention].
+	// Negative: for ever.
 	Retention time.Duration
 	// StuckAfter is how long workflow code may keep its turn. Zero: 5 s. Negative: for ever.
 	StuckAfter time.Duration
@@ -47,6 +48,9 @@ type Config struct {
 // GCPercent is the garbage collector's target for a process that is nothing but a node: what lives there is a few megabytes,
 // and collecting whenever that doubles means collecting all the time, for a sixth of a busy server's CPU.
 const GCPercent = 300
+
+// Retention is how long ended runs are kept where nobody says.
+const Retention = 30 * 24 * time.Hour
 
 // Node is a running engine.
 type Node struct {
@@ -67,7 +71,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	store := config.Store
 	var err error
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
-		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true},
+		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
 			TokenKey: config.TokenKey, LiveRuns: config.LiveRuns, StuckAfter: config.StuckAfter})
 	if err == nil {
@@ -83,7 +87,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.stop = stop
 	n.chores.Go(func() { n.every(background, time.Minute, n.fireDue) })
 	if config.Retention > 0 {
-		n.chores.Go(func() { n.every(background, time.Hour, n.retain) })
+		n.chores.Go(func() { n.every(background, min(config.Retention/10, time.Hour), n.retain) })
 	}
 	return n, nil
 }
@@ -96,7 +100,7 @@ func (c Config) withDefaults() Config {
 		c.Activities = 1000
 	}
 	if c.Retention == 0 {
-		c.Retention = 30 * 24 * time.Hour
+		c.Retention = Retention
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -123,6 +127,16 @@ func (n *Node) resume(ctx context.Context, message engine.Resume) error {
 
 func (n *Node) task(ctx context.Context, message engine.Task) error {
 	return n.Task(ctx, time.Time{}, message)
+}
+
+// forget takes timers back, wherever they are: a message that is delayed, or, with more than 15 minutes to go, an item of the
+// store. A server whose runs guard themselves by time limits would else remember each until it is over.
+func (n *Node) forget(timers []engine.DueTimer) {
+	if stored := n.queue.forget(timers); len(stored) > 0 {
+		if err := n.config.Store.DeleteDue(context.Background(), stored); err != nil {
+			n.config.Logger.Warn("timers that nobody waits for were not deleted", "error", err)
+		}
+	}
 }
 
 func (n *Node) failed(what string, received int, err error) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -112,4 +113,27 @@ func TestNode(t *testing.T) {
 	s, err = n.Wait(ctx, "l")
 	require.NoError(t, err)
 	require.Equal(t, "4", string(s.Result))
+}
+
+func TestEndedRunsGoWhenTheirTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := local.Start(t.Context(), local.Config{Store: memory.New(), Definitions: []workflow.Definition{loop}, Retention: time.Minute})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, n.Close()) }()
+		const runs = 250
+		for i := range runs {
+			_, _, err := n.Start(t.Context(), engine.StartRequest{Run: fmt.Sprint(i), Workflow: "loop", Input: history.Payload("0")})
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		left := func() int {
+			page, _, err := n.List(t.Context(), engine.ListQuery{Limit: engine.LongestPage})
+			require.NoError(t, err)
+			return len(page)
+		}
+		<-time.After(59 * time.Second)
+		require.Equal(t, runs, left())
+		<-time.After(8 * time.Second)
+		require.Zero(t, left())
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // queue is both queues of one process, in memory: they die with it, and are rebuilt from the logs at its next start.
@@ -23,6 +24,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting map[string]bool // runs with a plain resume that is ready and not yet received: another one would say the same
 	delayed delays
+	timers  map[timer]*delayed // those of delayed that carry a timer's firing
 	wake    *time.Timer
 	closed  bool
 	ctx     context.Context //nolint:containedctx // ends every handler when the queue is closed
@@ -59,7 +61,7 @@ const (
 )
 
 func newQueue(mostResumes, mostTasks int) *queue {
-	q := &queue{waiting: map[string]bool{}}
+	q := &queue{waiting: map[string]bool{}, timers: map[timer]*delayed{}}
 	q.resumes.most, q.tasks.most = mostResumes, mostTasks
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
@@ -113,7 +115,11 @@ func (q *queue) SendTasks(_ context.Context, messages ...engine.Task) error {
 
 func (q *queue) addResume(r received[engine.Resume], delay time.Duration) {
 	if delay > 0 {
-		q.delay(delay, func() { q.addResume(r, 0) })
+		d := q.delay(delay, func() { q.addResume(r, 0) })
+		if r.message.Carries != nil {
+			d.timer = timer{r.message.Run, r.message.Carries.Key}
+			q.timers[d.timer] = d
+		}
 		return
 	}
 	if plain(r.message) {
@@ -196,8 +202,17 @@ func pause(times int) time.Duration {
 	return p/2 + rand.N(p)
 }
 
-func (l *lane[M]) push(r received[M]) { l.ready = append(l.ready, r) }
-func (l *lane[M]) may() bool          { return l.head < len(l.ready) && l.running < l.most }
+// push makes room where messages were that are gone, before it takes more: a backlog need not come to an end for a long time.
+func (l *lane[M]) push(r received[M]) {
+	if len(l.ready) == cap(l.ready) && l.head > len(l.ready)/2 {
+		left := copy(l.ready, l.ready[l.head:])
+		clear(l.ready[left:])
+		l.ready, l.head = l.ready[:left], 0
+	}
+	l.ready = append(l.ready, r)
+}
+
+func (l *lane[M]) may() bool { return l.head < len(l.ready) && l.running < l.most }
 
 func (l *lane[M]) pop() received[M] {
 	r := l.ready[l.head]
@@ -214,31 +229,62 @@ func (l *lane[M]) pop() received[M] {
 }
 
 // delays is a heap of messages that are not ready yet, the earliest first.
-type delays []delayed
+type delays []*delayed
 
 type delayed struct {
 	at    time.Time
 	ready func()
+	place int   // in the heap
+	timer timer // whose firing it carries, if it does
 }
+
+// timer is known by its run and the key of its firing.
+type timer struct{ run, key string }
 
 func (d delays) Len() int           { return len(d) }
 func (d delays) Less(i, j int) bool { return d[i].at.Before(d[j].at) }
-func (d delays) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
-func (d *delays) Push(x any)        { *d = append(*d, x.(delayed)) }
+func (d delays) Swap(i, j int) {
+	d[i], d[j] = d[j], d[i]
+	d[i].place, d[j].place = i, j
+}
+
+func (d *delays) Push(x any) {
+	x.(*delayed).place = len(*d)
+	*d = append(*d, x.(*delayed))
+}
+
 func (d *delays) Pop() any {
 	last := (*d)[len(*d)-1]
-	(*d)[len(*d)-1] = delayed{}
+	(*d)[len(*d)-1] = nil
 	*d = (*d)[:len(*d)-1]
 	return last
 }
 
 // delay keeps a message until its time. The lock is held.
-func (q *queue) delay(d time.Duration, ready func()) {
-	at := time.Now().Add(d)
-	heap.Push(&q.delayed, delayed{at, ready})
-	if q.delayed[0].at.Equal(at) {
+func (q *queue) delay(d time.Duration, ready func()) *delayed {
+	later := &delayed{at: time.Now().Add(d), ready: ready}
+	heap.Push(&q.delayed, later)
+	if later.place == 0 {
 		q.arm()
 	}
+	return later
+}
+
+// forget drops the firings of timers, and gives the timers whose firing is not delayed here.
+func (q *queue) forget(timers []engine.DueTimer) (others []engine.DueTimer) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, t := range timers {
+		known := timer{t.Run, (&history.TimerFired{Seq: t.Seq}).Key(t.Generation)}
+		d := q.timers[known]
+		if d == nil {
+			others = append(others, t)
+			continue
+		}
+		heap.Remove(&q.delayed, d.place)
+		delete(q.timers, known)
+	}
+	return others
 }
 
 // arm sets the alarm for the earliest message. The lock is held.
@@ -260,7 +306,11 @@ func (q *queue) release() {
 	defer q.mu.Unlock()
 	now := time.Now()
 	for len(q.delayed) > 0 && !q.delayed[0].at.After(now) {
-		heap.Pop(&q.delayed).(delayed).ready()
+		d := heap.Pop(&q.delayed).(*delayed)
+		if q.timers[d.timer] == d {
+			delete(q.timers, d.timer)
+		}
+		d.ready()
 	}
 	q.arm()
 	q.deliver()

@@ -112,17 +112,6 @@ func (c *child) answer() (given answer, err error) {
 	return given, nil
 }
 
-// fileSize gives the bytes of the files in the server's folder.
-func (c *child) fileSize() (bytes int64, err error) {
-	entries, err := os.ReadDir(c.folder)
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil {
-			bytes += info.Size()
-		}
-	}
-	return bytes, err
-}
-
 // door leads to the engine over HTTP.
 func (c *child) door() door {
 	return door{

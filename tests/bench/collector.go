@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
@@ -59,13 +58,4 @@ func (c *collector) look(index int) (value int64, grown <-chan struct{}) {
 		c.grown = make(chan struct{})
 	}
 	return 0, c.grown
-}
-
-// quantile of values, sorted or not; 0 of none.
-func quantile[T int64 | float64](values []T, q float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return float64(sorted[int(float64(len(sorted)-1)*q)])
 }

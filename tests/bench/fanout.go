@@ -1,5 +1,7 @@
 package main
 
+import "github.com/reprise-run/reprise/tests/gauge"
+
 // fanOut runs workflows that start 100 activities at once and wait for all, one workflow at a time.
 func (b *bench) fanOut() error {
 	const width, runs = 100, 20
@@ -14,7 +16,7 @@ func (b *bench) fanOut() error {
 			}
 			add := b.adder("fan-out of 100, " + kind)
 			add("activities/s", runs*width/took.All.Seconds())
-			add("ms per workflow, p50", ms(quantile(took.Each, 0.5)))
+			add("ms per workflow, p50", ms(gauge.Quantile(took.Each, 0.5)))
 			return nil
 		})
 		if err != nil {

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/reprise-run/reprise/tests/gauge"
 )
 
 func main() {
@@ -74,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 	if b.serve != "" {
 		return serve(ctx, b.serve, b.profileOfServer)
 	}
-	m, err := look(b.data)
+	m, err := gauge.Look(b.data)
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	if b.readme != "" {
-		return replaceSection(b.readme, "figures", m.markdown()+"\n"+b.figures.markdown())
+		return replaceSection(b.readme, "figures", m.Markdown()+"\n"+b.figures.markdown())
 	}
 	return nil
 }

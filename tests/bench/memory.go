@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/tests/gauge"
 )
 
 // suspended starts very many workflows that wait for a signal. What they hold in memory, how fast a server with them
@@ -63,7 +64,7 @@ func (b *bench) suspend(c *child, add adder) error {
 	if err := report(c, add, "with all"); err != nil {
 		return err
 	}
-	size, err := c.fileSize()
+	size, err := gauge.FolderSize(c.folder)
 	add("KB on disk per run", float64(size)/float64(b.waiting)/kilobytes)
 	return err
 }

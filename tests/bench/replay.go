@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/reprise-run/reprise/tests/gauge"
 )
 
 // replay calls the Go benchmarks of the executor: they see what is internal to core.
@@ -56,7 +58,7 @@ func parseBenchmarks(output []byte) map[string]map[string]float64 {
 		}
 		metrics := map[string]float64{}
 		for i := 2; i+1 < len(fields); i += 2 {
-			metrics[fields[i+1]] = parse(fields[i])
+			metrics[fields[i+1]] = gauge.Number(fields[i])
 		}
 		parsed[name] = metrics
 	}

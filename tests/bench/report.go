@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/reprise-run/reprise/tests/gauge"
 )
 
 // figures by workload, in the order in which they were first measured.
@@ -49,7 +49,7 @@ func (f *figures) add(workload, name string, value float64) {
 
 func (g *figure) take(value float64) {
 	g.Values = append(g.Values, value)
-	g.Median = quantile(g.Values, 0.5)
+	g.Median = gauge.Quantile(g.Values, 0.5)
 	a, there := aims[[2]string{g.Workload, g.Name}]
 	if !there {
 		return
@@ -60,7 +60,7 @@ func (g *figure) take(value float64) {
 	if a.atMost {
 		sign = "≤ "
 	}
-	g.Aim = sign + show(a.value)
+	g.Aim = sign + gauge.Show(a.value)
 }
 
 func (g *figure) verdict() string {
@@ -79,28 +79,7 @@ func (g *figure) spread() string {
 	if len(g.Values) < 2 {
 		return ""
 	}
-	return show(quantile(g.Values, 0)) + " – " + show(quantile(g.Values, 1))
-}
-
-// show keeps three digits that count.
-func show(value float64) string {
-	size := math.Abs(value)
-	switch {
-	case size >= 1000:
-		text := strconv.FormatFloat(value, 'f', 0, 64)
-		for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-			text = text[:i] + "," + text[i:]
-		}
-		return text
-	case size >= 100 || value == 0:
-		return strconv.FormatFloat(value, 'f', 0, 64)
-	case size >= 10:
-		return strconv.FormatFloat(value, 'f', 1, 64)
-	case size >= 1:
-		return strconv.FormatFloat(value, 'f', 2, 64)
-	default:
-		return strconv.FormatFloat(value, 'f', 3, 64)
-	}
+	return gauge.Show(gauge.Quantile(g.Values, 0)) + " – " + gauge.Show(gauge.Quantile(g.Values, 1))
 }
 
 func (f figures) text() string {
@@ -111,7 +90,7 @@ func (f figures) text() string {
 			workload = g.Workload
 			fmt.Fprintf(&out, "\n%s\n", workload)
 		}
-		fmt.Fprintf(&out, "  %-52s %10s  %-10s %-7s %s\n", g.Name, show(g.Median), g.Aim, g.verdict(), g.spread())
+		fmt.Fprintf(&out, "  %-52s %10s  %-10s %-7s %s\n", g.Name, gauge.Show(g.Median), g.Aim, g.verdict(), g.spread())
 	}
 	return out.String()
 }
@@ -129,15 +108,15 @@ func (f figures) markdown() string {
 		if verdict == "missed" {
 			verdict = "**missed**"
 		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %s |\n", shown, g.Name, show(g.Median), g.Aim, verdict, g.spread())
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %s |\n", shown, g.Name, gauge.Show(g.Median), g.Aim, verdict, g.spread())
 	}
 	return out.String()
 }
 
-func writeJSON(file string, m machine, f figures) error {
+func writeJSON(file string, m gauge.Machine, f figures) error {
 	text, err := json.MarshalIndent(struct {
-		Machine machine `json:"machine"`
-		Figures figures `json:"figures"`
+		Machine gauge.Machine `json:"machine"`
+		Figures figures       `json:"figures"`
 	}{m, f}, "", "  ")
 	if err != nil {
 		return err

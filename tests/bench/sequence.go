@@ -1,5 +1,7 @@
 package main
 
+import "github.com/reprise-run/reprise/tests/gauge"
+
 // sequence is how many activities one workflow calls, one after the other.
 const sequence = 10
 
@@ -29,7 +31,7 @@ func (b *bench) sequencesOn(c *child, workflow string, inside bool) error {
 	if err != nil {
 		return err
 	}
-	size, err := c.fileSize()
+	size, err := gauge.FolderSize(c.folder)
 	if err != nil {
 		return err
 	}
@@ -37,8 +39,8 @@ func (b *bench) sequencesOn(c *child, workflow string, inside bool) error {
 	runs, calls := float64(b.workflows), float64(b.workflows*sequence)
 	add("activities/s", calls/took.All.Seconds())
 	add("workflows/s", runs/took.All.Seconds())
-	add("ms per workflow, p50", ms(quantile(took.Each, 0.5)))
-	add("ms per workflow, p99", ms(quantile(took.Each, 0.99)))
+	add("ms per workflow, p50", ms(gauge.Quantile(took.Each, 0.5)))
+	add("ms per workflow, p99", ms(gauge.Quantile(took.Each, 0.99)))
 	add("CPU ms per activity", (after.Usage.CPU-before.Usage.CPU)/calls)
 	add("flushes per activity", float64(after.Usage.Flushes-before.Usage.Flushes)/calls)
 	add("writes per flush", float64(after.Usage.Commits-before.Usage.Commits)/float64(max(1, after.Usage.Flushes-before.Usage.Flushes)))

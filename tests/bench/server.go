@@ -18,6 +18,7 @@ import (
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
+	"github.com/reprise-run/reprise/tests/gauge"
 )
 
 // The server's process. Its parent talks to it by JSON over its standard input and output: one request, one answer. It ends
@@ -45,7 +46,7 @@ type answer struct {
 
 // usage so far.
 type usage struct {
-	process
+	gauge.Process
 	Commits int64 `json:"commits"`
 	Flushes int64 `json:"flushes"`
 	// Heap is what is live in it, goroutines' stacks included, in bytes; only after settling.
@@ -163,7 +164,7 @@ func (s *server) usage(settle bool) usage {
 		runtime.ReadMemStats(&m)
 		u.Heap = int64(m.HeapAlloc + m.StackInuse)
 	}
-	u.process = self()
+	u.Process = gauge.ProcessOf(os.Getpid())
 	return u
 }
 

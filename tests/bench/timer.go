@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/tests/gauge"
 )
 
 // timer starts workflows that sleep for a second, one every 50 ms, and asks how late they woke.
@@ -35,8 +36,8 @@ func (b *bench) timer() error {
 		asleep.Wait()
 		values := late.take()
 		add := b.adder("timer of 1 s")
-		add("ms late, p50", ms(quantile(values, 0.5)))
-		add("ms late, p99", ms(quantile(values, 0.99)))
+		add("ms late, p50", ms(gauge.Quantile(values, 0.5)))
+		add("ms late, p99", ms(gauge.Quantile(values, 0.99)))
 		return failed
 	})
 }

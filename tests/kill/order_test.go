@@ -126,7 +126,7 @@ func (p *plan) askAndMove(ctx context.Context, c *callers, told *said) error {
 	if p.asks {
 		err := c.call(ctx, func(ctx context.Context) error {
 			_, err := c.client.Query(ctx, p.run, order.Status.Name(), nil)
-			return allow(err, engine.NotFound) // it has not begun yet
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("query: %w", err)

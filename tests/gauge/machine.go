@@ -1,4 +1,5 @@
-package main
+// Package gauge reads what the benchmarks and the soak are judged by: of the machine, and of a process from outside.
+package gauge
 
 import (
 	"errors"
@@ -10,8 +11,8 @@ import (
 	"time"
 )
 
-// machine is what the figures depend on.
-type machine struct {
+// Machine is what figures depend on.
+type Machine struct {
 	Date   string  `json:"date"`
 	CPU    string  `json:"cpu,omitempty"`
 	Cores  int     `json:"cores"`
@@ -22,8 +23,9 @@ type machine struct {
 	Flush  float64 `json:"flush"`          // microseconds to write 4 KB and flush them, p50
 }
 
-func look(folder string) (machine, error) {
-	m := machine{Date: time.Now().Format(time.DateOnly), CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version(),
+// Look reads them; the folder is on the disk that counts.
+func Look(folder string) (Machine, error) {
+	m := Machine{Date: time.Now().Format(time.DateOnly), CPU: field("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, Disk: fileSystem(folder)}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load = strings.Join(strings.Fields(string(text))[:3], " ")
@@ -33,11 +35,12 @@ func look(folder string) (machine, error) {
 	return m, err
 }
 
-func (m machine) String() string {
+func (m Machine) String() string {
 	return fmt.Sprintf("%s  %s, %d cores, %s %s, load %s, %s, a flush takes %.0f µs", m.Date, m.CPU, m.Cores, m.Go, m.System, m.Load, m.Disk, m.Flush)
 }
 
-func (m machine) markdown() string {
+// Markdown is a line for a document.
+func (m Machine) Markdown() string {
 	return fmt.Sprintf("%s: %s, %d cores, %s on %s, %s, a flush of 4 KB %.0f µs; load averages before: %s.\n", m.Date, m.CPU, m.Cores, m.Go, m.System,
 		m.Disk, m.Flush, m.Load)
 }
@@ -74,14 +77,14 @@ func fileSystem(folder string) (kind string) {
 		}
 	}
 	if kind == "tmpfs" {
-		fmt.Fprintln(os.Stderr, "bench: the data is in memory (tmpfs), so flushes cost nothing: choose a folder on a disk with -data")
+		fmt.Fprintln(os.Stderr, "the data is in memory (tmpfs), so flushes cost nothing: choose a folder on a disk with -data")
 	}
 	return kind
 }
 
 // flushTime writes and flushes 4 KB again and again.
 func flushTime(folder string) (microseconds float64, err error) {
-	file, err := os.CreateTemp(folder, "reprise-bench-flush-")
+	file, err := os.CreateTemp(folder, "reprise-flush-")
 	if err != nil {
 		return 0, err
 	}
@@ -98,5 +101,5 @@ func flushTime(folder string) (microseconds float64, err error) {
 		}
 		took = append(took, int64(time.Since(begun)))
 	}
-	return quantile(took, 0.5) / 1e3, nil
+	return Quantile(took, 0.5) / 1e3, nil
 }
