@@ -118,7 +118,7 @@ func TestCodecRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing": ``, "not an object": `[]`, "cut off": `{"v":1,"n":`, "text after the end": `{"v":1} x`, "newer version": `{"v":2,"n":1}`,
 		"newer, with unknown kinds": `{"v":2,"events":[{"kind":"dream"}]}`, "without a version": `{"n":1}`, "version 0": `{"v":0,"n":1}`,
-		"unknown event":             `{"v":1,"events":[{"kind":"dream"}]}`, "unknown command": `{"v":1,"commands":[{"kind":"dream"}]}`,
+		"unknown event": `{"v":1,"events":[{"kind":"dream"}]}`, "unknown command": `{"v":1,"commands":[{"kind":"dream"}]}`,
 		"no kind": `{"v":1,"events":[{}]}`, "kind not a text": `{"v":1,"events":[{"kind":3}]}`, "null event": `{"events":[null]}`,
 		"number": `{"n":"1"}`, "fraction": `{"n":1.5}`, "too large": `{"n":99999999999999999999}`, "time": `{"time":"yesterday"}`,
 		"duration": `{"commands":[{"kind":"start-timer","duration":"1 hour"}]}`, "flag": `{"commands":[{"kind":"mark-patch","deprecated":"yes"}]}`,
