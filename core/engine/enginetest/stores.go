@@ -42,7 +42,7 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 		cases []namedCase
 	}{
 		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"race", raceCases},
-		{"list", listCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
+		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
 		{"unreadable", unreadableCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
