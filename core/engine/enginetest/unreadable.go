@@ -41,7 +41,7 @@ var unreadableCases = []namedCase{
 	{"a record where nobody but a rebuild looks", func(s *subject) {
 		m := s.deploy()
 		m.begin()
-		kept := s.tamper("r", func([]byte) []byte { return []byte("gibberish") })
+		kept := s.tamper(func([]byte) []byte { return []byte("gibberish") })
 		m.end()
 		m = s.deploy()
 		done, err := m.Rebuild(s.t.Context())
@@ -49,18 +49,18 @@ var unreadableCases = []namedCase{
 		require.Equal(s.t, 1, done.Open, "the other one")
 		m.signal("r", "m2", "b")
 		m.blocks("record 2 of generation 1")
-		m.goesOn(func() { s.tamper("r", func([]byte) []byte { return kept }) })
+		m.goesOn(func() { s.tamper(func([]byte) []byte { return kept }) })
 	}},
 	{"a record where a resume has come too often", func(s *subject) {
 		m := s.deploy()
 		m.begin()
-		kept := s.tamper("r", func([]byte) []byte { return []byte("gibberish") })
+		kept := s.tamper(func([]byte) []byte { return []byte("gibberish") })
 		m.end()
 		m = s.deploy()
 		require.NoError(s.t, m.DeadResume(s.t.Context(), engine.Resume{Run: "r"}))
 		m.signal("r", "m2", "b")
 		m.blocks("record 2 of generation 1")
-		m.goesOn(func() { s.tamper("r", func([]byte) []byte { return kept }) })
+		m.goesOn(func() { s.tamper(func([]byte) []byte { return kept }) })
 	}},
 }
 
@@ -69,19 +69,19 @@ func unreadable(says string, change func(text, from, to []byte) []byte, from, to
 	return func(s *subject) {
 		m := s.deploy()
 		m.begin()
-		kept := s.tamper("r", func(stored []byte) []byte { return change(stored, []byte(from), []byte(to)) })
+		kept := s.tamper(func(stored []byte) []byte { return change(stored, []byte(from), []byte(to)) })
 		m.end()
 		m = s.deploy() // a process that has not read the record before
 		m.signal("r", "m2", "b")
 		m.blocks("record 2 of generation 1", says)
-		m.goesOn(func() { s.tamper("r", func([]byte) []byte { return kept }) })
+		m.goesOn(func() { s.tamper(func([]byte) []byte { return kept }) })
 	}
 }
 
-// tamper changes the second record of a run, and gives what it was.
-func (s *subject) tamper(run string, change func(stored []byte) []byte) (was []byte) {
+// tamper changes the second record of run "r", and gives what it was.
+func (s *subject) tamper(change func(stored []byte) []byte) (was []byte) {
 	s.t.Helper()
-	s.TamperRecord(s.t, run, 1, 2, func(stored []byte) []byte {
+	s.TamperRecord(s.t, "r", 1, 2, func(stored []byte) []byte {
 		was = bytes.Clone(stored)
 		changed := change(bytes.Clone(stored))
 		require.NotEqual(s.t, string(stored), string(changed), "nothing was changed")
