@@ -93,7 +93,7 @@ FUZZ := .
 fuzz: ## Fuzz every target there is, one after the other (FUZZTIME=30s each, FUZZ=regexp)
 	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' cmd core functions infra tests workflows | \
 	sed 's|/[^/]*:func | |' | sort | grep -E -e '$(FUZZ)' | while read -r folder target; do \
-		said=$$(go test "./$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) 2>&1 </dev/null) || { printf '%s\n' "$$said" >&2; exit 1; }; \
+		said=$$(go test "./$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x 2>&1 </dev/null) || { printf '%s\n' "$$said" >&2; exit 1; }; \
 		printf '%-14s %10s executions in %s\n' "$$target" "$$(printf '%s\n' "$$said" | sed -n 's/.*execs: \([0-9]*\).*/\1/p' | tail -1)" "$$folder"; \
 	done
 
