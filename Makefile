@@ -38,7 +38,7 @@ DURATION := 30m
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill spec soak bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -94,6 +94,17 @@ spec: ## Visit every state of the protocol's model (tests/spec), minutes; go tes
 
 soak: ## Keep the server at its limit for DURATION (30m): memory, latency and disk must stay flat (2m is the least, to try it out)
 	go run ./tests/soak -duration $(DURATION)
+
+# How long each target is fuzzed; and which: a regular expression. What is found is kept in testdata/fuzz of its package.
+FUZZTIME := 30s
+FUZZ := .
+
+fuzz: ## Fuzz every target there is, one after the other (FUZZTIME=30s each, FUZZ=regexp)
+	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' cmd core functions infra tests workflows | \
+	sed 's|/[^/]*:func | |' | sort | grep -E -e '$(FUZZ)' | while read -r folder target; do \
+		said=$$(go test "./$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x 2>&1 </dev/null) || { printf '%s\n' "$$said" >&2; exit 1; }; \
+		printf '%-14s %10s executions in %s\n' "$$target" "$$(printf '%s\n' "$$said" | sed -n 's/.*execs: \([0-9]*\).*/\1/p' | tail -1)" "$$folder"; \
+	done
 
 bench: ## Run every benchmark, then the workloads of tests/bench
 	go test -run '^$$' -bench . -benchmem ./...

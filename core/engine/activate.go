@@ -157,8 +157,6 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 	case errors.Is(err, ErrNoRun):
 		v.done = nil
 		return false, nil
-	case errors.Is(err, history.ErrUnreadable):
-		return false, blockFor(err)
 	case err != nil:
 		return false, err
 	}
@@ -250,8 +248,12 @@ func (v *visit) holds(seq int64) bool {
 	return v.steps.has(seq) || slices.ContainsFunc(v.done, func(r *history.ActivityResolved) bool { return r.Seq == seq })
 }
 
-// blockIf blocks the run if the error says that it cannot advance.
+// blockIf blocks the run if the error says that it cannot advance: what cannot be read, whoever met it, is no better the next
+// time.
 func (v *visit) blockIf(ctx context.Context, err error) error {
+	if errors.Is(err, history.ErrUnreadable) {
+		err = blockFor(err)
+	}
 	var blocked *blockedError
 	if !errors.As(err, &blocked) {
 		return err

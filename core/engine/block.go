@@ -16,6 +16,11 @@ func (e *Engine) block(ctx context.Context, run, reason, message string) error {
 	return err
 }
 
+// blockUnreadable marks a run of which something stored cannot be read.
+func (e *Engine) blockUnreadable(ctx context.Context, run string, err error) error {
+	return e.block(ctx, run, ReasonUnreadable, blockFor(err).Error())
+}
+
 // Unblock has a blocked run tried again: one message, whose handler takes the mark off, then looks.
 func (e *Engine) Unblock(ctx context.Context, run string) error {
 	if _, err := e.Get(ctx, run); err != nil {

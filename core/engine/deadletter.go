@@ -20,6 +20,9 @@ func (e *Engine) DeadResume(ctx context.Context, message Resume) error {
 	if errors.Is(err, ErrNoRun) || err == nil && len(view.Inbox) == 0 {
 		return nil
 	}
+	if errors.Is(err, history.ErrUnreadable) {
+		return e.blockUnreadable(ctx, message.Run, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,8 @@ func (r *logReader) next() (*history.Record, error) {
 	}
 	rec := r.page[0]
 	r.page = r.page[1:]
-	if r.last != 0 && rec.Number != r.last+1 {
-		r.err = fmt.Errorf("%w: the log goes from record %d to record %d", history.ErrUnreadable, r.last, rec.Number)
+	if rec.Number != r.last+1 {
+		r.err = fmt.Errorf("%w: the log of generation %d goes from record %d to record %d", history.ErrUnreadable, r.generation, r.last, rec.Number)
 		return nil, r.err
 	}
 	r.last = rec.Number

@@ -192,7 +192,7 @@ func blockFor(err error) error {
 	case errors.As(err, &violation):
 		reason = ReasonViolation
 	case errors.Is(err, history.ErrUnreadable):
-		reason = ReasonUnreadable
+		return &blockedError{ReasonUnreadable, err.Error() + ". Run the version that wrote it, or, if it is damaged, restore it from a backup; then unblock the run"}
 	}
 	return &blockedError{reason, err.Error()}
 }

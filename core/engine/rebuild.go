@@ -71,7 +71,9 @@ func (e *Engine) nearsItsEnd(ctx context.Context) bool {
 
 func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) error {
 	view, err := e.Runs.Look(ctx, run, Position{})
-	if err != nil {
+	if errors.Is(err, history.ErrUnreadable) { // one such run must not keep the others from being brought back
+		return e.blockUnreadable(ctx, run, err)
+	} else if err != nil {
 		return err
 	}
 	o := &outbox{e: e, run: run, generation: view.Summary.Generation}
@@ -83,7 +85,7 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 	if !view.Summary.Status.Closed() {
 		done.Open++
 		if steps, err = e.resend(ctx, o, view); errors.Is(err, history.ErrUnreadable) {
-			return e.block(ctx, run, ReasonUnreadable, err.Error())
+			return e.blockUnreadable(ctx, run, err)
 		} else if err != nil {
 			return err
 		}

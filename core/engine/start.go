@@ -1,11 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -230,6 +231,9 @@ func validPayload(payload history.Payload) error {
 		var value any
 		return fail(Invalid, "the input is not JSON: %v", json.Unmarshal(payload, &value))
 	}
+	if history.TooDeep(payload) {
+		return fail(TooLarge, "the input is nested more deeply than %d levels", history.MaxDepth)
+	}
 	return nil
 }
 
@@ -237,6 +241,14 @@ func sameJSON(a, b history.Payload) bool {
 	if a.Equal(b) {
 		return true
 	}
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && fmt.Sprint(x) == fmt.Sprint(y)
+	x, ok := parsed(a)
+	y, also := parsed(b)
+	return ok && also && reflect.DeepEqual(x, y)
+}
+
+// parsed is a JSON value whose numbers keep their digits.
+func parsed(payload history.Payload) (value any, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	decoder.UseNumber()
+	return value, decoder.Decode(&value) == nil
 }

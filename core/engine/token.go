@@ -147,5 +147,8 @@ func (e *Engine) unavailable(err error, what string) error {
 	if coded := (*Error)(nil); errors.As(err, &coded) {
 		return err
 	}
+	if errors.Is(err, history.ErrUnreadable) { // it would be no better the next time
+		return failWith(err, Blocked, "%s: %v", what, err)
+	}
 	return failWith(err, Unavailable, "%s: %v; try again", what, err)
 }

@@ -189,7 +189,7 @@ func readRetryPolicy(r *reader) (p RetryPolicy) {
 			raw := r.raw()
 			value, err := strconv.ParseFloat(string(raw), 64)
 			if err != nil {
-				r.fail("a number expected, not %s", raw)
+				r.fail("a number expected, not %s", abbreviate(raw))
 			}
 			p.Coefficient = value
 		case "maxAttempts":

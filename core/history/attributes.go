@@ -72,7 +72,7 @@ func parseSeed(r *reader) uint64 {
 	text := r.string()
 	seed, err := strconv.ParseUint(string(text), 16, 64)
 	if err != nil {
-		r.fail("a seed in hexadecimal expected, not %q", text)
+		r.fail("a seed in hexadecimal expected, not %q", abbreviate(text))
 	}
 	return seed
 }

@@ -186,11 +186,12 @@ type room struct {
 func readRecord(r *reader) (*Record, error) {
 	place := &room{}
 	rec := &place.record
+	version := int64(0)
 	for key, more := r.first(); more; key, more = r.next() {
 		switch string(key) {
 		case "v":
-			if v := r.int(); v > Version {
-				return nil, fmt.Errorf("version %d, this program reads versions up to %d: it was written by a newer one", v, Version)
+			if version = r.int(); version > Version {
+				return nil, fmt.Errorf("version %d, this program reads versions up to %d: it was written by a newer one", version, Version)
 			}
 		case "n":
 			rec.Number = int(r.int())
@@ -225,6 +226,9 @@ func readRecord(r *reader) (*Record, error) {
 		default:
 			r.skip()
 		}
+	}
+	if version < 1 {
+		r.fail(`no version: "v" is missing, or less than 1`)
 	}
 	return rec, r.err
 }
@@ -316,7 +320,7 @@ func newEvent(kind string, r *reader) Event {
 	case "reset-requested":
 		return &ResetRequested{}
 	}
-	r.fail("an event of kind %q, which this version does not know", kind)
+	r.fail("an event of kind %q, which this version does not know", abbreviate(kind))
 	return nil
 }
 
@@ -353,6 +357,6 @@ func newCommand(kind string, r *reader) Command {
 	case "reset":
 		return &ResetRun{}
 	}
-	r.fail("a command of kind %q, which this version does not know", kind)
+	r.fail("a command of kind %q, which this version does not know", abbreviate(kind))
 	return nil
 }

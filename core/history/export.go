@@ -51,11 +51,12 @@ func DecodeExport(data []byte) (*Export, error) {
 
 func readExport(r *reader) (*Export, error) {
 	e := &Export{}
+	format := int64(0)
 	for key, more := r.first(); more; key, more = r.next() {
 		switch string(key) {
 		case "format":
-			if v := r.int(); v > ExportVersion {
-				return nil, fmt.Errorf("format %d, this program reads formats up to %d: it was written by a newer one", v, ExportVersion)
+			if format = r.int(); format > ExportVersion {
+				return nil, fmt.Errorf("format %d, this program reads formats up to %d: it was written by a newer one", format, ExportVersion)
 			}
 		case "run":
 			e.Run = r.text()
@@ -74,6 +75,9 @@ func readExport(r *reader) (*Export, error) {
 		default:
 			r.skip()
 		}
+	}
+	if format < 1 {
+		r.fail(`no format: "format" is missing, or less than 1`)
 	}
 	return e, nil
 }

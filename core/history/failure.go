@@ -130,7 +130,10 @@ func TimeoutFailure(which string, limit time.Duration) *Failure {
 	return &Failure{FailureKind: Timeout, Type: which, Message: which + " timeout of " + limit.String()}
 }
 
-func (f *Failure) write(w *writer) {
+func (f *Failure) write(w *writer) { f.writeCauses(w, mostCauses) }
+
+// writeCauses writes no more of a chain than can be read again.
+func (f *Failure) writeCauses(w *writer, most int) {
 	w.begin()
 	w.text("kind", string(f.FailureKind))
 	w.textIf("type", f.Type)
@@ -139,19 +142,19 @@ func (f *Failure) write(w *writer) {
 	w.durationIf("retryAfter", f.RetryAfter)
 	w.payloadIf("details", f.Details)
 	w.textIf("stack", f.Stack)
-	if f.Cause != nil {
+	if f.Cause != nil && most > 1 {
 		w.name("cause")
-		f.Cause.write(w)
+		f.Cause.writeCauses(w, most-1)
 	}
 	w.end()
 }
 
-// mostCauses bounds the chain of a failure that is read: a hostile text could exhaust the stack.
+// mostCauses is how long the chain of a failure is at most, itself included: a hostile text could exhaust the stack.
 const mostCauses = 1000
 
 func readFailure(r *reader) *Failure {
 	if r.causes++; r.causes > mostCauses {
-		r.fail("a failure with more than %d causes", mostCauses)
+		r.fail("a failure with a chain of more than %d causes", mostCauses)
 	}
 	defer func() { r.causes-- }()
 	f := &Failure{}

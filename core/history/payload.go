@@ -5,10 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // MaxPayload is the size limit of one payload in bytes (50 MB): what an input, a result or the details of a failure may be.
 const MaxPayload = 50 << 20
+
+// MaxDepth is how deeply lists and objects of one payload may be nested. Readers of JSON have a limit (10,000 in Go), and a
+// payload travels within other objects: what was accepted must be readable wherever it stands.
+const MaxDepth = 5000
+
+// TooDeep says whether JSON text is nested more deeply than a payload may be.
+func TooDeep(text []byte) bool {
+	if len(text) <= 2*MaxDepth { // each level opens and closes
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
 
 // Payload is a value of the author's, as JSON text. A nil Payload is no value at all, and decodes like null.
 type Payload []byte
@@ -68,6 +97,9 @@ func Encode(value any) (Payload, error) {
 	if len(text) > MaxPayload {
 		return nil, fmt.Errorf("%T is %d bytes as JSON, the limit is %d: store it elsewhere and pass where it is", value, len(text), MaxPayload)
 	}
+	if TooDeep(text) {
+		return nil, fmt.Errorf("%T is nested more than %d levels deep as JSON: a list of its parts is not", value, MaxDepth)
+	}
 	if len(text) == 0 || string(text) == "null" {
 		return nil, nil
 	}
@@ -113,11 +145,11 @@ func plainInt(p Payload) (n int, ok bool) {
 	return n, true
 }
 
-// abbreviate shows the beginning of a payload in an error.
-func abbreviate(p Payload) string {
+// abbreviate shows the beginning of a text in an error: the error of a run lies in its summary, which must stay short.
+func abbreviate[T ~string | ~[]byte](text T) string {
 	const most = 120
-	if len(p) <= most {
-		return string(p)
+	if len(text) <= most {
+		return string(text)
 	}
-	return string(bytes.ToValidUTF8(p[:most], nil)) + fmt.Sprintf("… (%d bytes)", len(p))
+	return strings.ToValidUTF8(string(text[:most]), "") + fmt.Sprintf("… (%d bytes)", len(text))
 }

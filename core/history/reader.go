@@ -203,7 +203,7 @@ func (r *reader) duration() time.Duration {
 	text := r.string()
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
-		r.fail("a duration like 1m30s expected, not %q", text)
+		r.fail("a duration like 1m30s expected, not %q", abbreviate(text))
 	}
 	return d
 }
@@ -212,10 +212,10 @@ func (r *reader) time() time.Time {
 	text := r.string()
 	t, err := time.Parse(time.RFC3339Nano, string(text))
 	if err != nil {
-		r.fail("a time like 2006-01-02T15:04:05Z expected, not %q", text)
+		r.fail("a time like 2006-01-02T15:04:05Z expected, not %q", abbreviate(text))
 	}
 	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 { // it could not be written again
-		r.fail("a time within four-digit years expected, not %q", text)
+		r.fail("a time within four-digit years expected, not %q", abbreviate(text))
 	}
 	return t
 }
@@ -238,12 +238,12 @@ func (r *reader) fetched() Payload {
 	case r.err != nil:
 		return nil
 	case r.fetch == nil:
-		r.fail("a payload is kept elsewhere, at %q, and nothing here can fetch it", place)
+		r.fail("a payload is kept elsewhere, at %q, and nothing here can fetch it", abbreviate(place))
 		return nil
 	}
 	payload, err := r.fetch(place)
 	if err != nil {
-		r.fail("the payload at %q: %w", place, err)
+		r.fail("the payload at %q: %w", abbreviate(place), err)
 	}
 	return payload
 }

@@ -38,6 +38,13 @@ func TestPayload(t *testing.T) {
 	}
 	_, err := history.Encode(history.Payload(`{"a":`))
 	require.EqualError(t, err, `{"a": is not JSON`)
+	deepest := strings.Repeat("[", history.MaxDepth) + strings.Repeat("]", history.MaxDepth)
+	for _, readable := range []string{deepest, `["` + strings.Repeat(`[\"`, history.MaxDepth) + `"]`, "[" + strings.Repeat("[],", history.MaxDepth) + "0]"} {
+		_, err = history.Encode(history.Payload(readable))
+		require.NoError(t, err)
+	}
+	_, err = history.Encode(history.Payload("[" + deepest + "]"))
+	require.ErrorContains(t, err, "more than 5000 levels deep")
 	_, err = history.Encode(math.Inf(1))
 	require.ErrorContains(t, err, "float64 cannot be encoded as JSON")
 	_, err = history.Encode(strings.Repeat("x", history.MaxPayload))

@@ -128,7 +128,7 @@ func (s *shape) decode(data []byte, into any) error {
 		}
 		i, known := s.index[string(name)]
 		if !known {
-			return invalid(fmt.Sprintf("unknown field %q: the body takes %s", name, s.takes()))
+			return invalid(fmt.Sprintf("unknown field %.100q: the body takes %s", name, s.takes()))
 		}
 		if seen&(1<<i) != 0 {
 			return invalid(fmt.Sprintf("field %q is given twice", name))
@@ -183,7 +183,7 @@ func assign(field any, raw []byte) error {
 		*into = int(n)
 		return err
 	case *history.Payload:
-		*into = onOneLine(raw)
+		return assignPayload(into, raw)
 	case *history.Attributes:
 		return assignAttributes(into, raw)
 	default:
@@ -226,10 +226,23 @@ func assignAttributes(into *history.Attributes, raw []byte) error {
 		if !more {
 			return nil
 		}
-		if string(value) != "null" { // as in a change of attributes, null is none
-			(*into)[string(name)] = onOneLine(value)
+		if string(value) == "null" { // as in a change of attributes, null is none
+			continue
 		}
+		var attribute history.Payload
+		if err := assignPayload(&attribute, value); err != nil {
+			return fmt.Errorf("has the attribute %.100q, which %w", name, err)
+		}
+		(*into)[string(name)] = attribute
 	}
+}
+
+func assignPayload(into *history.Payload, raw []byte) error {
+	if history.TooDeep(raw) {
+		return fmt.Errorf("is nested more deeply than %d levels", history.MaxDepth)
+	}
+	*into = onOneLine(raw)
+	return nil
 }
 
 // onOneLine takes out the white space between a payload's values if it has line breaks: a stored record is one line. All

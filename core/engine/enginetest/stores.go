@@ -17,6 +17,9 @@ type Stores struct {
 	Directory engine.Directory
 	Due       engine.Due
 	Tasks     engine.Tasks
+	// TamperRecord and TamperItem change what is stored, as another version of the program, or damage, would.
+	TamperRecord func(t *testing.T, run string, generation, number int, change func(stored []byte) []byte)
+	TamperItem   func(t *testing.T, run, key string, change func(stored []byte) []byte)
 	// Reopen closes the store in good order and opens it again. Nil: it is volatile.
 	Reopen func(t *testing.T) Stores
 	// DeleteClosed deletes runs that ended before a time, limit of them at most, and says how many. Nil: it cannot.
@@ -39,7 +42,8 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 		cases []namedCase
 	}{
 		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"race", raceCases},
-		{"list", listCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
+		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
+		{"unreadable", unreadableCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {

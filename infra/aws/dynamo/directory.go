@@ -3,9 +3,11 @@ package dynamo
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/engine"
 )
@@ -105,11 +107,13 @@ func parseCursor(cursor string) (key string, err error) {
 	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
 		key = string(decoded)
-		started, _, _ := strings.Cut(key, "#")
-		_, err = time.Parse(sortableTime, started)
+		started, run, _ := strings.Cut(key, "#")
+		if _, err = time.Parse(sortableTime, started); err == nil && (run == "" || len(run) > engine.LongestID || !utf8.ValidString(run)) {
+			err = errors.New("it names no run")
+		}
 	}
 	if err != nil {
-		return "", &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of a listing: take it from the page before", cursor)}
+		return "", &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
 	}
 	return key, nil
 }

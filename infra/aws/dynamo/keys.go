@@ -35,6 +35,9 @@ const tokenKey = "token"
 // shards is how many partitions of an index, or of a minute, share the load. It is part of what is stored: never changed.
 const shards = 8
 
+// longestKey is how many bytes a sort key has at most: DynamoDB's limit.
+const longestKey = 1024
+
 // longestNumber is the greatest number of a generation or a record whose key sorts rightly.
 const longestNumber = 999_999_999
 
@@ -46,8 +49,8 @@ func logKey(generation, number int) string {
 
 // placeOf reads a record's key.
 func placeOf(key string) (generation, number int, err error) {
-	if _, err := fmt.Sscanf(key, logPrefix+"%d#%d", &generation, &number); err != nil {
-		return 0, 0, fmt.Errorf("%w: %q is no key of a record: %w", history.ErrUnreadable, key, err)
+	if _, err := fmt.Sscanf(key, logPrefix+"%d#%d", &generation, &number); err != nil || min(generation, number) < 0 || logKey(generation, number) != key {
+		return 0, 0, fmt.Errorf("%w: %q is no key of a record", history.ErrUnreadable, key)
 	}
 	return generation, number, nil
 }

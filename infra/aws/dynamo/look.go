@@ -201,6 +201,15 @@ func (s *Store) readRecords(ctx context.Context, rows []row) (records []*history
 	return records, nil
 }
 
+// recordNamed names a record as people do.
+func recordNamed(key string) string {
+	generation, number, err := placeOf(key)
+	if err != nil {
+		return key
+	}
+	return fmt.Sprintf("record %d of generation %d", number, generation)
+}
+
 // readRecord decodes a record, and says how long it is with its payloads.
 func (s *Store) readRecord(ctx context.Context, r row) (rec *history.Record, bytes int, err error) {
 	places := &weighing{Places: s.codec.Places}
@@ -210,7 +219,7 @@ func (s *Store) readRecord(ctx context.Context, r row) (rec *history.Record, byt
 		rec, err = codec.DecodeRecord(ctx, text)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s of run %q: %w", textOf(r, "sk"), runOf(r), err)
+		return nil, 0, fmt.Errorf("%s of run %q: %w", recordNamed(textOf(r, "sk")), runOf(r), err)
 	}
 	return rec, len(text) + int(places.fetched.Load()), nil
 }

@@ -148,7 +148,7 @@ func TestPlacesOutOfReach(t *testing.T) {
 	require.NoError(t, config.Codec.Places.Forget(t.Context(), "r"))
 	_, err := s.Look(t.Context(), "r", engine.Position{})
 	require.ErrorIs(t, err, history.ErrUnreadable)
-	require.ErrorContains(t, err, `log#000000001#000000001 of run "r"`)
+	require.ErrorContains(t, err, `record 1 of generation 1 of run "r"`)
 }
 
 func TestNumbersBeyondTheKeys(t *testing.T) {

@@ -76,8 +76,8 @@ func parseScanned(cursor string) (p scanned, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
-	if err != nil || p.PK == "" || p.SK == "" {
-		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of unfinished runs: take it from the page before", cursor)}
+	if err != nil || p.PK == "" || p.SK == "" || max(len(p.PK), len(p.SK)) > longestKey {
+		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
 	}
 	return p, nil
 }

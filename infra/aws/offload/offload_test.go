@@ -2,6 +2,7 @@ package offload_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,4 +126,34 @@ func hard(length int) string {
 		text[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-"[state>>58]
 	}
 	return string(text)
+}
+
+// TestInflationIsBounded: few bytes do not become more than a text may have.
+func TestInflationIsBounded(t *testing.T) {
+	codec := offload.Codec{Places: offloadtest.New()}
+	long := bytes.Repeat([]byte("x"), 64<<20)
+	packed, err := codec.Pack(t.Context(), "r", long, 100<<10)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, packed[0], "as long as it may be, it is deflated")
+	text, err := codec.Unpack(t.Context(), packed)
+	require.NoError(t, err)
+	require.Len(t, text, len(long))
+
+	longer := bytes.Repeat([]byte("x"), len(long)+1)
+	packed, err = codec.Pack(t.Context(), "r", longer, 100<<10)
+	require.NoError(t, err)
+	require.EqualValues(t, '@', packed[0], "kept elsewhere, as it is")
+	text, err = codec.Unpack(t.Context(), packed)
+	require.NoError(t, err)
+	require.Len(t, text, len(longer))
+
+	bomb := bytes.NewBuffer([]byte{1})
+	deflate, err := flate.NewWriter(bomb, flate.BestSpeed)
+	require.NoError(t, err)
+	_, err = deflate.Write(longer)
+	require.NoError(t, err)
+	require.NoError(t, deflate.Close())
+	_, err = codec.Unpack(t.Context(), bomb.Bytes())
+	require.ErrorIs(t, err, history.ErrUnreadable)
+	require.ErrorContains(t, err, "inflate to more than 67108864")
 }

@@ -17,6 +17,10 @@ const (
 	away     = '@' // the rest is the place of the whole
 )
 
+// longestInflated is how long a text is at most that is deflated, and that deflated bytes are read as: a few hundred kilobytes
+// could become as many megabytes. What is longer is kept elsewhere as it is.
+const longestInflated = 64 << 20
+
 const (
 	unit     = 1024 // bytes that DynamoDB writes for one unit
 	overhead = 128  // bytes of an item beside its body: keys, names of attributes
@@ -26,7 +30,7 @@ const (
 // limit bytes. Text is JSON. The first byte tells what it has become.
 func (c Codec) Pack(ctx context.Context, run string, text []byte, limit int) ([]byte, error) {
 	packed := text
-	if len(text) > unit-overhead {
+	if len(text) > unit-overhead && len(text) <= longestInflated {
 		if short := deflate(text); units(short) < units(text) {
 			packed = short
 		}
@@ -69,9 +73,12 @@ func (c Codec) Unpack(ctx context.Context, packed []byte) ([]byte, error) {
 	}
 	switch packed[0] {
 	case deflated:
-		text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed[1:])))
+		text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed[1:])), longestInflated+1))
 		if err != nil {
 			return nil, fmt.Errorf("%w: it does not inflate: %w", history.ErrUnreadable, err)
+		}
+		if len(text) > longestInflated {
+			return nil, fmt.Errorf("%w: its %d bytes inflate to more than %d", history.ErrUnreadable, len(packed), longestInflated)
 		}
 		return text, nil
 	case away:

@@ -92,9 +92,11 @@ func (l listed) cursor() string {
 
 func parseCursor(cursor string) (l listed, err error) {
 	var seconds, nanoseconds int64
-	if _, err := fmt.Sscanf(cursor, "%d.%d.%d", &seconds, &nanoseconds, &l.number); err != nil {
-		return l, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of a listing: take it from the page before", cursor)}
+	if _, err := fmt.Sscanf(cursor, "%d.%d.%d", &seconds, &nanoseconds, &l.number); err == nil {
+		l.started = time.Unix(seconds, nanoseconds)
 	}
-	l.started = time.Unix(seconds, nanoseconds)
+	if l.cursor() != cursor {
+		return l, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
+	}
 	return l, nil
 }

@@ -64,7 +64,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	for key, kept := range r.inbox {
 		event, err := history.DecodeEvent(kept.event)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("item %q: %w", key, err)
 		}
 		view.Inbox = append(view.Inbox, engine.Item{Key: key, Event: event, Stamp: kept.stamp, Durable: kept.durable})
 	}
@@ -72,7 +72,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	if known.Generation == summary.Generation {
 		after = known.Record
 	}
-	view.Records, view.More, err = page(r.logs[summary.Generation], after)
+	view.Records, view.More, err = r.page(summary.Generation, after)
 	return view, err
 }
 
@@ -80,7 +80,7 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runs[name]; r != nil {
-		records, _, err := page(r.logs[generation], after)
+		records, _, err := r.page(generation, after)
 		return records, err
 	}
 	return nil, ctx.Err()
@@ -202,8 +202,9 @@ func keep(filed engine.Item) item {
 	return item{event: history.EncodeEvent(filed.Event), stamp: filed.Stamp, durable: filed.Durable}
 }
 
-// page gives the records after a number, as many as fit.
-func page(log []stored, after int) (records []*history.Record, more bool, err error) {
+// page gives the records of a generation after a number, as many as fit.
+func (r *run) page(generation, after int) (records []*history.Record, more bool, err error) {
+	log := r.logs[generation]
 	at, _ := slices.BinarySearchFunc(log, after+1, byNumber)
 	size := 0
 	var decoder history.Decoder
@@ -213,7 +214,7 @@ func page(log []stored, after int) (records []*history.Record, more bool, err er
 		}
 		record, err := decoder.Record(s.record)
 		if err != nil {
-			return records, false, err
+			return records, false, fmt.Errorf("record %d of generation %d: %w", s.number, generation, err)
 		}
 		records = append(records, record)
 	}

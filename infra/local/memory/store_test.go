@@ -14,6 +14,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestStore(t *testing.T) {
 	enginetest.TestStores(t, func(*testing.T) enginetest.Stores {
 		s := memory.New()
-		return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}
+		return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, TamperRecord: s.TamperRecord, TamperItem: s.TamperItem}
 	}, enginetest.Capabilities{Refuses: true})
 }

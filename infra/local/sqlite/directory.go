@@ -62,8 +62,8 @@ type spot struct{ started, number int64 }
 func (p spot) String() string { return fmt.Sprintf("%d.%d", p.started, p.number) }
 
 func parseSpot(cursor string) (p spot, err error) {
-	if _, err := fmt.Sscanf(cursor, "%d.%d", &p.started, &p.number); err != nil {
-		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of a listing: take it from the page before", cursor)}
+	if _, err := fmt.Sscanf(cursor, "%d.%d", &p.started, &p.number); err != nil || p.String() != cursor {
+		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
 	}
 	return p, nil
 }

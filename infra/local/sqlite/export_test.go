@@ -1,6 +1,13 @@
 package sqlite
 
-import "fmt"
+import (
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 // Limit lets the file grow to so many pages, as a full disk would; 0: without limit.
 func (s *Store) Limit(pages int64) error {
@@ -40,4 +47,32 @@ func (s *Store) InMemory() int {
 	s.hot.mu.Lock()
 	defer s.hot.mu.Unlock()
 	return len(s.hot.byName)
+}
+
+// TamperRecord changes what is stored of a record of a run's current generation.
+func (s *Store) TamperRecord(t *testing.T, run string, _, number int, change func([]byte) []byte) {
+	t.Helper()
+	s.tamper(t, change, "record", "record WHERE key = (SELECT stream << 24 | ? FROM run WHERE run = ?)", int64(number), run)
+}
+
+// TamperItem changes what is stored of an item.
+func (s *Store) TamperItem(t *testing.T, run, key string, change func([]byte) []byte) {
+	t.Helper()
+	s.tamper(t, change, "event", "inbox WHERE key = ? AND run = (SELECT number FROM run WHERE run = ?)", key, run)
+}
+
+func (s *Store) tamper(t *testing.T, change func([]byte) []byte, column, where string, args ...any) {
+	t.Helper()
+	s.table.Lock()
+	defer s.table.Unlock()
+	var stored []byte
+	require.NoError(t, s.db.rows("SELECT "+column+" FROM "+where, func(row []driver.Value) bool {
+		stored = row[0].([]byte)
+		return false
+	}, args...))
+	table, where, _ := strings.Cut(where, " ")
+	n, err := s.db.exec("UPDATE "+table+" SET "+column+" = ? "+where, append([]any{change(stored)}, args...)...)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	s.hot.distrust()
 }

@@ -39,6 +39,8 @@ type run struct {
 	last    int   // the number of its last record
 	bytes   int
 	inbox   map[string]engine.Item
+	// unreadable says why, of items in the inbox without an event: mail is still filed, and the run can be blocked.
+	unreadable map[string]error
 	// Keys of durable items under way: being filed, and being deleted. A deleted item no longer shows.
 	filing, deleting map[string]int
 }
@@ -113,7 +115,7 @@ func (h *hotRuns) take(stored *run) *run {
 			}
 		}
 		r.number, r.summary, r.stream, r.last = stored.number, stored.summary, stored.stream, stored.last
-		r.inbox, r.bytes, r.loaded = stored.inbox, stored.bytes, true
+		r.inbox, r.unreadable, r.bytes, r.loaded = stored.inbox, stored.unreadable, stored.bytes, true
 	}
 	h.bytes += r.bytes
 	h.hold(r)
@@ -250,13 +252,15 @@ func load(db *connection, name string) (*run, error) {
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
 		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
 		text := row[2].([]byte)
-		item.Event, unreadable = history.DecodeEvent(text)
+		if item.Event, unreadable = history.DecodeEvent(text); unreadable != nil {
+			if r.unreadable == nil {
+				r.unreadable = map[string]error{}
+			}
+			r.unreadable[item.Key] = fmt.Errorf("item %q: %w", item.Key, unreadable)
+		}
 		r.inbox[item.Key] = item
-		return unreadable == nil
+		return true
 	}, r.number)
-	if err == nil {
-		err = unreadable
-	}
 	return r, err
 }
 

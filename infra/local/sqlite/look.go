@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
@@ -22,18 +23,24 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	view := &engine.View{Summary: clone(r.summary)}
 	if len(r.inbox) > 0 {
 		view.Inbox = make([]engine.Item, 0, len(r.inbox))
-		for _, item := range r.inbox {
+		for key, item := range r.inbox {
+			if item.Event == nil && err == nil {
+				err = r.unreadable[key]
+			}
 			view.Inbox = append(view.Inbox, item)
 		}
 	}
 	stream, last := r.stream, r.last
 	s.hot.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	after := 0
 	if known.Generation == view.Summary.Generation {
 		after = known.Record
 	}
 	if after < last {
-		view.Records, view.More, err = s.page(ctx, stream, after)
+		view.Records, view.More, err = s.page(ctx, stream, view.Summary.Generation, after)
 	}
 	return view, err
 }
@@ -60,22 +67,23 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	if err != nil || stream == 0 {
 		return nil, err
 	}
-	records, _, err := s.page(ctx, stream, after)
+	records, _, err := s.page(ctx, stream, generation, after)
 	return records, err
 }
 
 // page reads records, and decodes them once others may use the connection.
-func (s *Store) page(ctx context.Context, stream int64, after int) (records []*history.Record, more bool, err error) {
+func (s *Store) page(ctx context.Context, stream int64, generation, after int) (records []*history.Record, more bool, err error) {
 	var texts [][]byte
+	var numbers []int64
 	err = s.read(ctx, func(db *connection) error {
 		size := 0
-		return db.rows("SELECT record FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
+		return db.rows("SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
 			text := row[0].([]byte)
 			if size += len(text); len(texts) > 0 && size > pageBytes {
 				more = true
 				return false
 			}
-			texts = append(texts, text)
+			texts, numbers = append(texts, text), append(numbers, row[1].(int64)&maxNumber)
 			return true
 		}, place(stream, max(0, after)), place(stream, maxNumber))
 	})
@@ -83,10 +91,10 @@ func (s *Store) page(ctx context.Context, stream int64, after int) (records []*h
 		return nil, false, err
 	}
 	var decoder history.Decoder
-	for _, text := range texts {
+	for i, text := range texts {
 		record, err := decoder.Record(text)
 		if err != nil {
-			return records, false, err
+			return records, false, fmt.Errorf("record %d of generation %d: %w", numbers[i], generation, err)
 		}
 		records = append(records, record)
 	}

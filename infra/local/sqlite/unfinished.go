@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -34,7 +35,11 @@ func (s *Store) Unfinished(ctx context.Context, cursor string) (runs []string, n
 	case "memory":
 		return s.closedInMemory(ctx)
 	}
-	return nil, "", &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%q is no cursor of unfinished runs: take it from the page before", cursor)}
+	return nil, "", noCursor(cursor)
+}
+
+func noCursor(cursor string) error {
+	return &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
 }
 
 func (s *Store) open(ctx context.Context, part int, rest string) (runs []string, next string, err error) {
@@ -66,8 +71,8 @@ func (s *Store) open(ctx context.Context, part int, rest string) (runs []string,
 func (s *Store) closedOnDisk(ctx context.Context, rest string) (runs []string, next string, err error) {
 	var last int64
 	if rest != "" {
-		if _, err := fmt.Sscan(rest, &last); err != nil {
-			return nil, "", fmt.Errorf("a cursor of unfinished runs: %w", err)
+		if last, err = strconv.ParseInt(rest, 10, 64); err != nil {
+			return nil, "", noCursor("inbox " + rest)
 		}
 	} else if err := s.submit(nil); err != nil { // what was deleted is to be deleted on disk, too
 		return nil, "", err

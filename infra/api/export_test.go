@@ -1,0 +1,6 @@
+package api
+
+import "github.com/reprise-run/reprise/core/engine"
+
+// Over has the handler ask another engine: making a handler takes longer than most that is asked of it.
+func (h *Handler) Over(e *engine.Engine) { h.engine, h.config.Engine = e, e }
