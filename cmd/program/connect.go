@@ -118,7 +118,7 @@ func (p *program) exitFor(ctx context.Context, err error) error {
 		return &exit{code: unreachable, err: p.noServer(noAnswer)}
 	}
 	kind := client.CodeOf(err)
-	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused,
+	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused, engine.Expired: refused,
 		engine.Rejected: refused, engine.TooLarge: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
 	if !sorted {
 		code = broken

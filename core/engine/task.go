@@ -81,7 +81,7 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState) 
 	}
 	a.token = func() string {
 		a.named.Store(true)
-		return e.token(ctx, mine)
+		return e.token(ctx, mine, a.started.Add(a.patience()))
 	}
 	under := e.attempts.begin(t.Key())
 	defer e.attempts.end(t.Key(), under)

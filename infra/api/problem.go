@@ -31,6 +31,8 @@ func statusOf(code engine.Code) (status int, title string) {
 		return http.StatusConflict, "It contradicts what is there"
 	case engine.Closed: // the run itself can still be read, so it is not gone
 		return http.StatusConflict, "The run has ended"
+	case engine.Expired:
+		return http.StatusGone, "The token's time is over"
 	case engine.Rejected:
 		return http.StatusUnprocessableEntity, "The workflow's code refused or failed"
 	case engine.Blocked:
