@@ -52,15 +52,21 @@ func (p *program) connect(ctx context.Context) (*client.Client, error) {
 		}
 		address = scheme + address
 	}
-	config := client.Config{Address: address, Retries: retries}
+	config := client.Config{Address: address, Retries: retries, PlainHTTP: p.plainHTTP}
 	signed, err := p.signer(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	if signed != nil {
+	if signed != nil { // it is the signature that says who asks
 		config.HTTP = &http.Client{Transport: signed}
+	} else if config.Token, err = p.clientToken(); err != nil {
+		return nil, err
 	}
-	return client.New(config)
+	server, err := client.New(config)
+	if errors.Is(err, client.ErrPlainHTTP) {
+		err = fmt.Errorf("%w, or say --plain-http where something else encrypts: a tunnel, a network of its own", err)
+	}
+	return server, err
 }
 
 // What --sign takes beside the name of a region.
@@ -118,8 +124,11 @@ func (p *program) exitFor(ctx context.Context, err error) error {
 		return &exit{code: unreachable, err: p.noServer(noAnswer)}
 	}
 	kind := client.CodeOf(err)
+	if kind == client.Unauthenticated {
+		err = fmt.Errorf("%w\nset %s, or name a file with --token-file; `%s token` makes one", err, tokenVariable, p.name)
+	}
 	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused, engine.Expired: refused,
-		engine.Rejected: refused, engine.TooLarge: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
+		engine.Rejected: refused, engine.TooLarge: refused, client.Unauthenticated: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
 	if !sorted {
 		code = broken
 	}
