@@ -10,7 +10,7 @@ import (
 
 // Query asks a run, open or closed, a question that changes nothing.
 func (e *Engine) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
-	if err := errors.Join(validID("run id", run), validName("query", name), validPayload(input)); err != nil {
+	if err := errors.Join(validID("run id", run), validName("query", name), validPayload("input", input)); err != nil {
 		return nil, err
 	}
 	s, err := e.live.hold(ctx, run)

@@ -106,7 +106,7 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 // lost the answer may say the same again: it is answered as the first time, as long as the run's log is there. Another
 // result, or a token whose attempt is over, is [NotFound]; a token past its attempt's limit is [Expired].
 func (e *Engine) CompleteActivity(ctx context.Context, token string, result history.Payload, failure *history.Failure) error {
-	if err := validPayload(result); err != nil {
+	if err := errors.Join(validPayload("result", result), validFailure(failure)); err != nil {
 		return err
 	}
 	named, err := e.readToken(token)
@@ -134,6 +134,17 @@ func (e *Engine) CompleteActivity(ctx context.Context, token string, result hist
 		return e.unavailable(err, "the run was not resumed")
 	}
 	return e.unavailable(e.Tasks.DeleteTask(ctx, state.TaskKey), "the token is still valid")
+}
+
+// validFailure checks what comes from outside: a failure of one's own has no cause.
+func validFailure(failure *history.Failure) error {
+	if failure == nil {
+		return nil
+	}
+	if len(failure.Type) > LongestName {
+		return fail(TooLarge, "the type of the failure has %d bytes, the limit is %d", len(failure.Type), LongestName)
+	}
+	return errors.Join(validText("message", failure.Message), validPayload("details", failure.Details))
 }
 
 // byToken is the worker of an attempt that was completed from outside.
@@ -186,7 +197,7 @@ func sameAnswer(a, b *history.ActivityResolved) bool {
 
 // HeartbeatActivity records a heartbeat of an attempt that is completed from outside. Cancelled: the run asked it to stop.
 func (e *Engine) HeartbeatActivity(ctx context.Context, token string, details history.Payload) (cancelled bool, err error) {
-	if err := validPayload(details); err != nil {
+	if err := validPayload("details", details); err != nil {
 		return false, err
 	}
 	named, err := e.readToken(token)
