@@ -201,6 +201,7 @@ func (p *program) openNode(ctx context.Context, data string) (*local.Node, strin
 		}
 		return nil, "", &exit{code: code, err: fmt.Errorf("%w (--data chooses another folder)", err)}
 	}
+	p.warnOthers(store.Path(), "and with it all that runs were given")
 	key, err := p.tokenKey(folder)
 	if err != nil {
 		return nil, "", errors.Join(err, store.Close())

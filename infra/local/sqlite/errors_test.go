@@ -21,7 +21,9 @@ func TestPaths(t *testing.T) {
 	} {
 		s := open(t, path, sqlite.Options{})
 		require.Equal(t, filepath.Join(folder, want), s.Path())
-		require.FileExists(t, s.Path())
+		info, err := os.Stat(s.Path())
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode(), "all that runs were given is in it")
 	}
 	_, err := sqlite.Open("", sqlite.Options{})
 	require.ErrorContains(t, err, "name a folder or a file")
