@@ -93,20 +93,14 @@ func readTokens(file string) ([]api.Token, error) {
 
 // readPrivate reads a file of which other users may not do what the bits of its mode stand for. Windows has other means.
 func readPrivate(file string, others fs.FileMode, do string) (string, error) {
-	opened, err := os.Open(file)
-	if err != nil {
-		return "", &exit{code: usage, err: err}
-	}
-	defer opened.Close()
-	info, err := opened.Stat()
+	info, err := os.Stat(file)
 	if err != nil {
 		return "", &exit{code: usage, err: err}
 	}
 	if info.Mode().Perm()&others != 0 && runtime.GOOS != "windows" {
 		return "", &exit{code: usage, err: fmt.Errorf("others may %s %s: chmod %o %s", do, file, info.Mode().Perm()&^others, file)}
 	}
-	const most = 1 << 20
-	text, err := io.ReadAll(io.LimitReader(opened, most))
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", &exit{code: usage, err: err}
 	}

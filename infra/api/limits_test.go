@@ -56,7 +56,7 @@ func (w *world) wait(n int) (end func()) {
 	return func() {
 		cancel()
 		for range n {
-			<-ended
+			require.Error(w, <-ended)
 		}
 		c.Close()
 	}
@@ -84,6 +84,12 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 		response, _ := w.call("GET", "/v1/runs/b?wait=1ms", "")
 		return response.StatusCode == http.StatusOK
 	}, 5*time.Second, time.Millisecond)
+}
+
+func TestWaitsAreCutShort(t *testing.T) {
+	w := start(t, func(c *api.Config) { c.LongestWait = time.Millisecond })
+	w.ok(201, "POST", "/v1/runs?wait=1000h", `{"id":"b","workflow":"basket","input":1}`)
+	require.Equal(t, "running", w.ok(200, "GET", "/v1/runs/b?wait=1000h", "")["status"])
 }
 
 func TestSoManyRequestsAtATime(t *testing.T) {
@@ -182,7 +188,6 @@ func TestSoManyConnections(t *testing.T) {
 	}, 5*time.Second, time.Millisecond)
 }
 
-// TestHeadersThatAreTooLong, and a JSON text that is too deep.
 func TestHeadersThatAreTooLong(t *testing.T) {
 	w := listening(t, func(*api.Config) {})
 	response, _ := w.call("GET", "/v1/health", "", "X-Long", strings.Repeat("x", 80<<10))

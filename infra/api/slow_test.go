@@ -52,7 +52,7 @@ func slowly(t *testing.T, call func(t *testing.T, connection net.Conn)) {
 		require.NoError(t, near.Close())
 		close(listener)
 		require.NoError(t, server.Close())
-		<-served
+		require.Error(t, <-served)
 	})
 }
 
@@ -95,6 +95,7 @@ func TestSlowCallers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slowly(t, func(t *testing.T, connection net.Conn) {
+				t.Helper()
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
@@ -114,6 +115,7 @@ func TestSlowCallers(t *testing.T) {
 // TestSteadyCallers: who sends a long body at a modest pace is served, also by one connection after another pause.
 func TestSteadyCallers(t *testing.T) {
 	slowly(t, func(t *testing.T, connection net.Conn) {
+		t.Helper()
 		answers := bufio.NewReader(connection)
 		for range 2 {
 			body := `{"workflow":"echo","input":"` + strings.Repeat("x", 4<<20) + `"}`
@@ -138,6 +140,7 @@ func TestSteadyCallers(t *testing.T) {
 // TestAnswersThatNobodyReads: a caller who does not take an answer cannot keep it for ever.
 func TestAnswersThatNobodyReads(t *testing.T) {
 	slowly(t, func(t *testing.T, connection net.Conn) {
+		t.Helper()
 		body := `{"workflow":"echo","input":"` + strings.Repeat("x", 4<<20) + `"}`
 		fmt.Fprintf(connection, "%sContent-Length: %d\r\n\r\n%s", startHead, len(body), body)
 		<-time.After(10 * time.Minute)
