@@ -57,10 +57,15 @@ func (p *program) connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if signed != nil { // it is the signature that says who asks
+	switch { // it is the signature or the token that says who asks
+	case signed == nil:
+		if config.Token, err = p.clientToken(); err != nil {
+			return nil, err
+		}
+	case p.tokenFile != "":
+		return nil, fmt.Errorf("requests to %s are signed, and take no token: leave out --token-file, or say --sign=no", address)
+	default:
 		config.HTTP = &http.Client{Transport: signed}
-	} else if config.Token, err = p.clientToken(); err != nil {
-		return nil, err
 	}
 	server, err := client.New(config)
 	if errors.Is(err, client.ErrPlainHTTP) {

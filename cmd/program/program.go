@@ -82,7 +82,7 @@ func (p *program) root() *cobra.Command {
 			"Clients find the server by --address, else by the variable REPRISE_ADDRESS, else at " + defaultAddress + ". Requests to an API Gateway of AWS " +
 			"(a host of execute-api) are signed with the credentials of the environment, as those of the aws command are; for other hosts, --sign or " +
 			"REPRISE_SIGN has them signed. A server that asks for a token is sent that of --token-file, else that of the variable " + tokenVariable + "; " +
-			"SSL_CERT_FILE names certificates to trust beside the system's.\n\n" + exitCodes,
+			"SSL_CERT_FILE names certificates to trust in the place of the system's.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetIn(p.in)

@@ -113,11 +113,11 @@ func TestSoManyRequestsAtATime(t *testing.T) {
 
 // TestBodiesTogether: what is promised in Content-Length counts before it has come.
 func TestBodiesTogether(t *testing.T) {
-	w := start(t, func(c *api.Config) { c.Limits.BodyBytes = 60 << 20 })
+	w := start(t, func(c *api.Config) { c.Limits.BodyBytes = 250_000 })
 	body, promised := io.Pipe()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL+"/v1/runs", body)
 	require.NoError(t, err)
-	r.ContentLength = 50 << 20
+	r.ContentLength = 200_000
 	r.Header.Set("Content-Type", "application/json")
 	ended := make(chan error, 1)
 	go func() {
@@ -129,14 +129,14 @@ func TestBodiesTogether(t *testing.T) {
 	}()
 	_, err = promised.Write([]byte("{"))
 	require.NoError(t, err)
-	large := `{"workflow":"echo","input":"` + strings.Repeat("x", 20<<20) + `"}`
+	large := `{"workflow":"echo","input":"` + strings.Repeat("x", 100_000) + `"}`
 	var p client.Problem
 	require.Eventually(t, func() bool {
 		response, text := w.call("POST", "/v1/runs", large)
 		p.Detail = text
 		return response.StatusCode == http.StatusServiceUnavailable
 	}, 20*time.Second, 10*time.Millisecond)
-	require.Contains(t, p.Detail, "have bodies of almost 62914560 bytes together, and there is no room for this one: try again")
+	require.Contains(t, p.Detail, "have bodies of almost 250000 bytes together, and there is no room for this one: try again")
 	w.ok(201, "POST", "/v1/runs", `{"workflow":"echo","input":1}`)
 	require.NoError(t, promised.CloseWithError(errors.New("gives up")))
 	require.Error(t, <-ended)
