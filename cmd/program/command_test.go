@@ -36,22 +36,25 @@ type server struct {
 	Workflows []string       `json:"workflows"`
 	Rebuilt   engine.Rebuilt `json:"rebuilt"`
 
-	stop func() // waits for its end
+	stop func()        // waits for its end
+	said func() string // to people, once it has stopped
 }
 
-// serve starts a server on a folder, which the test's end stops, if nobody did before.
-func serve(t *testing.T, data string) *server {
+// serve starts a server on a folder, with further flags, which the test's end stops, if nobody did before.
+func serve(t *testing.T, data string, flags ...string) *server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	read, write := io.Pipe()
 	ended := make(chan int, 1)
 	var said bytes.Buffer
 	go func() {
-		ended <- program.Run(ctx, []string{"reprise", "dev", "--listen", "127.0.0.1:0", "--data", data, "--output", "json"}, nil, write, &said, definitions()...)
+		args := append([]string{"reprise", "dev", "--listen", "127.0.0.1:0", "--data", data, "--output", "json"}, flags...)
+		ended <- program.Run(ctx, args, nil, write, &said, definitions()...)
 		write.Close()
 	}()
 	s := &server{}
 	require.NoError(t, json.NewDecoder(read).Decode(s), "the server did not start")
+	s.said = said.String
 	stopped := false
 	s.stop = func() {
 		if stopped {

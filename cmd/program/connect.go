@@ -52,15 +52,26 @@ func (p *program) connect(ctx context.Context) (*client.Client, error) {
 		}
 		address = scheme + address
 	}
-	config := client.Config{Address: address, Retries: retries}
+	config := client.Config{Address: address, Retries: retries, PlainHTTP: p.plainHTTP}
 	signed, err := p.signer(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	if signed != nil {
+	switch { // it is the signature or the token that says who asks
+	case signed == nil:
+		if config.Token, err = p.clientToken(); err != nil {
+			return nil, err
+		}
+	case p.tokenFile != "":
+		return nil, fmt.Errorf("requests to %s are signed, and take no token: leave out --token-file, or say --sign=no", address)
+	default:
 		config.HTTP = &http.Client{Transport: signed}
 	}
-	return client.New(config)
+	server, err := client.New(config)
+	if errors.Is(err, client.ErrPlainHTTP) {
+		err = fmt.Errorf("%w, or say --plain-http where something else encrypts: a tunnel, a network of its own", err)
+	}
+	return server, err
 }
 
 // What --sign takes beside the name of a region.
@@ -118,8 +129,11 @@ func (p *program) exitFor(ctx context.Context, err error) error {
 		return &exit{code: unreachable, err: p.noServer(noAnswer)}
 	}
 	kind := client.CodeOf(err)
-	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused,
-		engine.Rejected: refused, engine.TooLarge: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
+	if kind == client.Unauthenticated {
+		err = fmt.Errorf("%w\nset %s, or name a file with --token-file; `%s token` makes one", err, tokenVariable, p.name)
+	}
+	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused, engine.Expired: refused,
+		engine.Rejected: refused, engine.TooLarge: refused, client.Unauthenticated: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
 	if !sorted {
 		code = broken
 	}

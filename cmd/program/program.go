@@ -67,9 +67,11 @@ type program struct {
 	out, err    io.Writer
 	now         func() time.Time
 
-	address string
-	sign    string
-	output  format
+	address   string
+	sign      string
+	tokenFile string
+	plainHTTP bool
+	output    format
 }
 
 func (p *program) root() *cobra.Command {
@@ -79,7 +81,8 @@ func (p *program) root() *cobra.Command {
 		Long: "Durable workflows: the server, and everything one does with its runs.\n\n" +
 			"Clients find the server by --address, else by the variable REPRISE_ADDRESS, else at " + defaultAddress + ". Requests to an API Gateway of AWS " +
 			"(a host of execute-api) are signed with the credentials of the environment, as those of the aws command are; for other hosts, --sign or " +
-			"REPRISE_SIGN has them signed.\n\n" + exitCodes,
+			"REPRISE_SIGN has them signed. A server that asks for a token is sent that of --token-file, else that of the variable " + tokenVariable + "; " +
+			"SSL_CERT_FILE names certificates to trust in the place of the system's.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetIn(p.in)
@@ -89,6 +92,8 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.address, "address", "", "the server, as HOST:PORT or a URL (default $REPRISE_ADDRESS, else "+defaultAddress+")")
 	root.PersistentFlags().StringVar(&p.sign, "sign", "", "sign requests for AWS, for a `REGION` or the usual one; no: never (default $REPRISE_SIGN, else for hosts of execute-api)")
 	root.PersistentFlags().Lookup("sign").NoOptDefVal = signAsUsual
+	root.PersistentFlags().StringVar(&p.tokenFile, "token-file", "", "the file with the token for a server that asks for one (default $"+tokenVariable+")")
+	root.PersistentFlags().BoolVar(&p.plainHTTP, "plain-http", false, "let tokens and all else go over plain HTTP beyond this machine: something else encrypts there")
 	root.PersistentFlags().VarP(&p.output, "output", "o", "text for people, or json: one document")
 	complete(root, "output", "text", "json")
 	complete(root, "sign", signAsUsual, signNothing)
@@ -99,7 +104,7 @@ func (p *program) root() *cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{"server", []*cobra.Command{p.dev(), p.doctor(), p.rebuild()}},
+		{"server", []*cobra.Command{p.dev(), p.token(), p.doctor(), p.rebuild()}},
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},

@@ -66,7 +66,8 @@ func Progress[T any](ctx context.Context) (T, bool) {
 var ErrPending = errors.New("completed later, by its token")
 
 // Token is the key to completing this attempt from outside (POST /v1/activities/TOKEN/complete). It cannot be guessed: whoever
-// has it can complete this one attempt, and nothing else. Empty in a step, which cannot be completed from outside.
+// has it can complete this one attempt, and nothing else, until the attempt's time is over (StartToClose or ScheduleToClose;
+// 30 days if neither is set). Empty in a step, which cannot be completed from outside.
 func Token(ctx context.Context) string {
 	a := attempt.From(ctx)
 	if a == nil || a.Token == nil {

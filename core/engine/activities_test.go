@@ -2,8 +2,13 @@ package engine_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -311,9 +316,29 @@ func byToken(tokens chan<- string, options activity.Options) func(w *world) []wo
 }
 
 func (w *world) complete(token string, result string, failure *history.Failure) error {
+	var payload history.Payload
+	if result != "" {
+		payload = history.Payload(result)
+	}
 	return w.api(func(ctx context.Context, e *engine.Engine) error {
-		return e.CompleteActivity(ctx, token, history.Payload(result), failure)
+		return e.CompleteActivity(ctx, token, payload, failure)
 	})
+}
+
+func (w *world) heartbeat(token string) error {
+	return w.api(func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.HeartbeatActivity(ctx, token, history.Payload("1"))
+		return err
+	})
+}
+
+// signedFor is what a token says, signed by the key of tokens for another use.
+func signedFor(use, token string) string {
+	signed, _ := base64.RawURLEncoding.DecodeString(token)
+	body := signed[:len(signed)-sha256.Size]
+	mac := hmac.New(sha256.New, tokenKey)
+	mac.Write(append([]byte(use), body...))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(slices.Clone(body)))
 }
 
 func TestCompletionByToken(t *testing.T) {
@@ -331,15 +356,25 @@ func TestCompletionByToken(t *testing.T) {
 		play("completed", activity.Options{}, func(w *world, token string) {
 			require.NoError(w.t, w.complete(token, `"yes"`, nil))
 			w.code(engine.NotFound, w.complete(token, `"no"`, nil))
+			require.NoError(w.t, w.complete(token, ` "yes" `, nil), "said again, before the run has taken it")
 			w.ends(`"yes"`)
+			require.NoError(w.t, w.complete(token, `"yes"`, nil), "said again, by somebody who lost the answer")
+			w.code(engine.NotFound, w.complete(token, `"no"`, nil))
+			w.code(engine.NotFound, w.complete(token, `"yes"`, &history.Failure{FailureKind: history.Application, Message: "yes"}))
+			w.code(engine.NotFound, w.heartbeat(token))
 		})
 		play("failed", activity.Options{}, func(w *world, token string) {
-			require.NoError(w.t, w.complete(token, "", &history.Failure{FailureKind: history.Application, Message: "no"}))
+			no := &history.Failure{FailureKind: history.Application, Message: "no", Details: history.Payload("1")}
+			require.NoError(w.t, w.complete(token, "", no))
 			require.Equal(w.t, "no", w.fails().Message)
+			require.NoError(w.t, w.complete(token, "", no))
+			w.code(engine.NotFound, w.complete(token, "", &history.Failure{FailureKind: history.Application, Message: "no"}))
 		})
 		play("wrong", activity.Options{}, func(w *world, token string) {
 			w.code(engine.Invalid, w.complete("nonsense", "1", nil))
 			w.code(engine.Invalid, w.complete("A"+token[1:], "1", nil))
+			w.code(engine.Invalid, w.complete(signedFor("", token), "1", nil))
+			w.code(engine.TooLarge, w.complete(token, strings.Repeat("1", history.MaxPayload+1), nil))
 			require.NoError(w.t, w.complete(token, `"yes"`, nil))
 			w.ends(`"yes"`)
 		})
@@ -350,15 +385,29 @@ func TestCompletionByToken(t *testing.T) {
 		})
 		play("expired", activity.Options{StartToClose: time.Hour, Retry: activity.Retry{MaxAttempts: 1}}, func(w *world, token string) {
 			require.Equal(w.t, history.StartToClose, w.fails().Type)
-			w.code(engine.NotFound, w.complete(token, `"late"`, nil))
+			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+			w.code(engine.Expired, w.heartbeat(token))
+		})
+		play("expired before anybody noticed", activity.Options{StartToClose: time.Hour}, func(w *world, token string) {
+			<-time.After(time.Hour) // no message is delivered meanwhile
+			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+		})
+		play("good for a month", activity.Options{}, func(w *world, token string) {
+			<-time.After(30*24*time.Hour - time.Minute)
+			require.NoError(w.t, w.heartbeat(token))
+			<-time.After(time.Minute)
+			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+		})
+		play("of an attempt before", activity.Options{StartToClose: time.Hour, Retry: activity.Retry{Initial: time.Second}}, func(w *world, token string) {
+			w.pass(time.Hour + time.Minute)
+			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+			require.NoError(w.t, w.complete(<-tokens, `"yes"`, nil))
+			w.ends(`"yes"`)
 		})
 		play("heartbeats", activity.Options{Heartbeat: time.Minute, StartToClose: time.Hour, Retry: activity.Retry{MaxAttempts: 1}}, func(w *world, token string) {
 			for range 5 {
 				w.pass(40 * time.Second)
-				require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-					_, err := e.HeartbeatActivity(ctx, token, history.Payload("1"))
-					return err
-				}))
+				require.NoError(w.t, w.heartbeat(token))
 			}
 			require.Equal(w.t, history.Heartbeat, w.fails().Type)
 		})

@@ -14,6 +14,7 @@ const (
 	NotFound    Code = "not-found"   // no such run, workflow, query, token
 	Conflict    Code = "conflict"    // it contradicts what is there: another input under the same id
 	Closed      Code = "closed"      // the run has ended
+	Expired     Code = "expired"     // the completion token was good for a time, which is over
 	Rejected    Code = "rejected"    // the workflow's code refused an update, or a query failed
 	Blocked     Code = "blocked"     // the run cannot advance until its cause is gone
 	TooLarge    Code = "too-large"   // over a limit, which the message gives

@@ -26,7 +26,7 @@ type Accepted struct {
 // Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
 // looked may leave it unread.
 func (e *Engine) Signal(ctx context.Context, request MailRequest, name string, input history.Payload) (Accepted, error) {
-	if err := errors.Join(validName("signal", name), validPayload(input)); err != nil {
+	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
 		return Accepted{}, err
 	}
 	return e.mail(ctx, request, func(id string) history.Event { return history.NewSignal(id, name, input) }, false)
@@ -34,17 +34,26 @@ func (e *Engine) Signal(ctx context.Context, request MailRequest, name string, i
 
 // Cancel asks a run's code to stop.
 func (e *Engine) Cancel(ctx context.Context, request MailRequest, reason string) (Accepted, error) {
+	if err := validText("reason", reason); err != nil {
+		return Accepted{}, err
+	}
 	return e.mail(ctx, request, func(id string) history.Event { return history.NewCancel(id, reason) }, false)
 }
 
 // Terminate ends a run without asking its code, even if it is blocked.
 func (e *Engine) Terminate(ctx context.Context, request MailRequest, reason string) (Accepted, error) {
+	if err := validText("reason", reason); err != nil {
+		return Accepted{}, err
+	}
 	return e.mail(ctx, request, func(id string) history.Event { return history.NewTerminate(id, reason) }, false)
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended. What came after
 // that record is forgotten, but for its signals, which come again.
 func (e *Engine) Reset(ctx context.Context, request MailRequest, record int, reason string) (Accepted, error) {
+	if err := validText("reason", reason); err != nil {
+		return Accepted{}, err
+	}
 	summary, err := e.Get(ctx, request.Run)
 	if err != nil {
 		return Accepted{}, err
@@ -87,7 +96,7 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 			return Accepted{}, e.unavailable(err, "it was not accepted")
 		}
 	}
-	stamp, err := e.Runs.File(ctx, request.Run, item)
+	stamp, _, err := e.Runs.File(ctx, request.Run, item)
 	if err != nil {
 		return Accepted{}, e.unavailable(err, "it was not accepted")
 	}

@@ -42,9 +42,9 @@ type Runs interface {
 	Summary(ctx context.Context, run string) (*Summary, error)
 	// Create puts a summary and the item of its start in one transaction, if there is no run of this id. Else ErrTaken.
 	Create(ctx context.Context, summary *Summary, start Item) error
-	// File puts an item into the inbox of a run, if none of its key is there. It gives the stamp of the one that is there
-	// then, which may be of an earlier filing. ErrNoRun if there is no run, from a store that can tell at no extra cost.
-	File(ctx context.Context, run string, item Item) (stamp int64, err error)
+	// File puts an item into the inbox of a run, if none of its key is there. It gives the stamp of the one that lies there
+	// then, and says whether that was there before. ErrNoRun if there is no run, from a store that can tell at no extra cost.
+	File(ctx context.Context, run string, item Item) (stamp int64, there bool, err error)
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
 	// there is one, or if the summary that the change replaces is of another generation. A block stays: see [Commit.Unblocks].
 	Put(ctx context.Context, commit *Commit) error

@@ -11,7 +11,7 @@ import (
 // Query asks a run, open or closed, a question that changes nothing. Before its code has run for the first time, and for a moment
 // when it continues as new, a run is [Unavailable] for questions.
 func (e *Engine) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
-	if err := errors.Join(validID("run id", run), validName("query", name), validPayload(input)); err != nil {
+	if err := errors.Join(validID("run id", run), validName("query", name), validPayload("input", input)); err != nil {
 		return nil, err
 	}
 	s, err := e.live.hold(ctx, run)

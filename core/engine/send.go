@@ -207,7 +207,7 @@ func childID(command *history.StartChild, parent *history.Parent) string {
 
 // tell files a child's end in its parent's inbox, and resumes the parent.
 func (o *outbox) tell(ctx context.Context, parent *history.Parent, event *history.ChildResolved) error {
-	if _, err := o.e.Runs.File(ctx, parent.Run, o.e.newItem(event, parent.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
+	if _, _, err := o.e.Runs.File(ctx, parent.Run, o.e.newItem(event, parent.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
 		return err
 	}
 	o.resumes = append(o.resumes, Resume{Run: parent.Run})
@@ -243,7 +243,7 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 	if _, terminates := event.(*history.TerminateRequested); terminates { // another mail than an earlier request to cancel
 		event = mail(id + ".terminate")
 	}
-	if _, err := o.e.Runs.File(ctx, child, o.e.newItem(event, 0, true)); err != nil {
+	if _, _, err := o.e.Runs.File(ctx, child, o.e.newItem(event, 0, true)); err != nil {
 		return err
 	}
 	o.resumes = append(o.resumes, Resume{Run: child})

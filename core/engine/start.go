@@ -16,8 +16,12 @@ import (
 
 // Limits of what callers give. Each is an error that names it.
 const (
-	LongestID   = 200 // bytes, of a run or a mail
-	LongestName = 100 // bytes, of a workflow, signal, update, query
+	LongestID   = 200      // bytes, of a run or a mail
+	LongestName = 100      // bytes, of a workflow, signal, update, query, attribute, type of failure
+	LongestText = 64 << 10 // bytes, of a reason or a failure's message
+
+	MostAttributes   = 100     // of a start
+	LongestAttribute = 4 << 10 // bytes, of an attribute's value
 )
 
 // StartRequest asks for a run.
@@ -181,7 +185,7 @@ func (e *Engine) fileCarried(ctx context.Context, message Resume) error {
 	default:
 		item := *message.Carries // received twice, it is filed twice: the log may have taken and tidied the first filing by then
 		item.Event = history.Refile(item.Event, e.newFiling())
-		_, err = e.Runs.File(ctx, message.Run, item)
+		_, _, err = e.Runs.File(ctx, message.Run, item)
 	}
 	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoRun) {
 		return nil
@@ -196,7 +200,32 @@ func validate(request StartRequest) error {
 	if err := validName("workflow", request.Workflow); err != nil {
 		return err
 	}
-	return validPayload(request.Input)
+	if err := validAttributes(request.Attributes); err != nil {
+		return err
+	}
+	return validPayload("input", request.Input)
+}
+
+func validAttributes(attributes history.Attributes) error {
+	if len(attributes) > MostAttributes {
+		return fail(TooLarge, "there are %d attributes, the limit is %d", len(attributes), MostAttributes)
+	}
+	for _, name := range attributes.Sorted() {
+		if err := validName("attribute", name); err != nil {
+			return err
+		}
+		if size := len(attributes[name]); size > LongestAttribute {
+			return fail(TooLarge, "attribute %q has %d bytes, the limit is %d: runs are searched by it, and it is no place for data", name, size, LongestAttribute)
+		}
+	}
+	return nil
+}
+
+func validText(what, text string) error {
+	if len(text) > LongestText {
+		return fail(TooLarge, "the %s has %d bytes, the limit is %d", what, len(text), LongestText)
+	}
+	return nil
 }
 
 func validID(what, id string) error {
@@ -223,13 +252,13 @@ func validName(what, name string) error {
 	return nil
 }
 
-func validPayload(payload history.Payload) error {
+func validPayload(what string, payload history.Payload) error {
 	if len(payload) > history.MaxPayload {
-		return fail(TooLarge, "the input has %d bytes, the limit is %d: store it elsewhere and pass where it is", len(payload), history.MaxPayload)
+		return fail(TooLarge, "the %s has %d bytes, the limit is %d: store it elsewhere and pass where it is", what, len(payload), history.MaxPayload)
 	}
 	if payload != nil && !json.Valid(payload) {
 		var value any
-		return fail(Invalid, "the input is not JSON: %v", json.Unmarshal(payload, &value))
+		return fail(Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
 	}
 	if history.TooDeep(payload) {
 		return fail(TooLarge, "the input is nested more deeply than %d levels", history.MaxDepth)

@@ -83,7 +83,7 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, 
 	}
 	a.token = func() string {
 		a.named.Store(true)
-		return e.token(ctx, mine, under)
+		return e.token(ctx, mine, under, a.started.Add(a.patience()))
 	}
 	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, under, details) })
 	return nil
@@ -115,7 +115,7 @@ func (t *try) resolved(task Task) *history.ActivityResolved {
 // resolve files the answer of an activity, then resumes its run.
 func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityResolved, tracked bool) error {
 	event.Seq = t.Command.Seq()
-	if _, err := e.Runs.File(ctx, t.Run, e.newItem(event, t.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
+	if _, _, err := e.Runs.File(ctx, t.Run, e.newItem(event, t.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
 		return err
 	}
 	if err := e.Queue.SendResumes(ctx, Resume{Run: t.Run}); err != nil { // "there already" is as good, and is followed by a resume all the same

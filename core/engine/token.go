@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -15,28 +16,42 @@ import (
 // longestPending is how long an attempt may wait to be completed from outside where its call sets no limit.
 const longestPending = 30 * 24 * time.Hour
 
-// tokenBody is what a token is made of, with a signature.
+// tokenBody is what a token is made of, with a signature. It holds no randomness: without the key, 256 random bits, nobody can
+// make the signature, and the same attempt may well have the same token twice.
 type tokenBody struct {
 	TaskKey
-	Attempt int `json:"attempt"`
+	Attempt int   `json:"attempt"`
+	Expires int64 `json:"expires"` // milliseconds since 1970
 }
 
 // token makes the key to one attempt, and has the attempt's state kept, so that it can be found to be still waiting.
-func (e *Engine) token(ctx context.Context, mine *TaskState, under *underway) string {
+func (e *Engine) token(ctx context.Context, mine *TaskState, under *underway, expires time.Time) string {
 	if _, err := e.saveTask(ctx, *mine, under); err != nil {
 		e.warn(ctx, "a token was asked for, but its activity's state was not stored", "run", mine.Run, "error", err)
 	}
-	body, err := json.Marshal(tokenBody{mine.TaskKey, mine.Attempt})
+	body, err := json.Marshal(tokenBody{mine.TaskKey, mine.Attempt, expires.UnixMilli()})
 	if err != nil {
 		panic("a key always encodes: " + err.Error())
 	}
 	return base64.RawURLEncoding.EncodeToString(append(body, e.sign(body)...))
 }
 
+// signedUse stands before what is signed: a signature that the same key may make for another use is no token's.
+const signedUse = "reprise completion token\n"
+
 func (e *Engine) sign(body []byte) []byte {
 	mac := hmac.New(sha256.New, e.config.TokenKey)
+	mac.Write([]byte(signedUse))
 	mac.Write(body)
 	return mac.Sum(nil)
+}
+
+// patience is how long an attempt may wait to be completed from outside, from when it started.
+func (t *try) patience() time.Duration {
+	if t.command.Options.StartToClose == 0 && t.which == history.StartToClose || t.limit < 0 {
+		return longestPending // a minute is for functions that run, not for people who answer
+	}
+	return t.limit
 }
 
 // await leaves an attempt to be completed from outside, and has it looked at when its time is over.
@@ -49,12 +64,8 @@ func (e *Engine) await(ctx context.Context, t Task, a *try, under *underway) err
 	if _, err := e.saveTask(ctx, *state, under); err != nil {
 		return err
 	}
-	limit := a.limit
-	if t.Command.Options.StartToClose == 0 && a.which == history.StartToClose || limit < 0 {
-		limit = longestPending // a minute is for functions that run, not for people who answer
-	}
 	t.Expire = true
-	t.Sent = a.started.Add(limit)
+	t.Sent = a.started.Add(a.patience())
 	wait := t.Sent.Sub(e.Clock.Now())
 	if beat := t.Command.Options.Heartbeat; beat > 0 {
 		wait = min(wait, beat)
@@ -93,15 +104,33 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 	return e.resolve(ctx, t, a.resolved(t), true)
 }
 
-// CompleteActivity completes an attempt from outside, by its token: with a result, or with a failure, which is final.
+// CompleteActivity completes an attempt from outside, by its token: with a result, or with a failure, which is final. Who
+// lost the answer may say the same again: it is answered as the first time, as long as the run's log is there. Another
+// result, or a token whose attempt is over, is [NotFound]; a token past its attempt's limit is [Expired].
 func (e *Engine) CompleteActivity(ctx context.Context, token string, result history.Payload, failure *history.Failure) error {
-	state, err := e.byToken(ctx, token)
+	if err := errors.Join(validPayload("result", result), validFailure(failure)); err != nil {
+		return err
+	}
+	named, err := e.readToken(token)
 	if err != nil {
 		return err
 	}
-	event := &history.ActivityResolved{Seq: state.Seq, Result: result, Failure: failure, Started: state.Started, Number: state.Attempt, Worker: "token"}
-	if _, err := e.Runs.File(ctx, state.Run, e.newItem(event, state.Generation, true)); err != nil {
+	event := &history.ActivityResolved{Seq: named.Seq, Result: result, Failure: failure, Number: named.Attempt, Worker: byToken}
+	state, err := e.waiting(ctx, named)
+	if code := CodeOf(err); code == NotFound || code == Expired {
+		return e.orSaidBefore(ctx, named, event, err)
+	} else if err != nil {
+		return err
+	}
+	event.Started = state.Started
+	_, there, err := e.Runs.File(ctx, state.Run, e.newItem(event, state.Generation, true))
+	if err != nil {
 		return e.unavailable(err, "the result was not stored")
+	}
+	if there {
+		if err := e.orSaidBefore(ctx, named, event, notWaiting()); err != nil {
+			return err
+		}
 	}
 	if err := e.Queue.SendResumes(ctx, Resume{Run: state.Run}); err != nil {
 		return e.unavailable(err, "the run was not resumed")
@@ -109,9 +138,75 @@ func (e *Engine) CompleteActivity(ctx context.Context, token string, result hist
 	return e.unavailable(e.Tasks.DeleteTask(ctx, state.TaskKey), "the token is still valid")
 }
 
+// validFailure checks what comes from outside: a failure of one's own has no cause.
+func validFailure(failure *history.Failure) error {
+	if failure == nil {
+		return nil
+	}
+	if len(failure.Type) > LongestName {
+		return fail(TooLarge, "the type of the failure has %d bytes, the limit is %d", len(failure.Type), LongestName)
+	}
+	return errors.Join(validText("message", failure.Message), validPayload("details", failure.Details))
+}
+
+// byToken is the worker of an attempt that was completed from outside.
+const byToken = "token"
+
+// orSaidBefore gives nil if just this answer of the attempt is in the run's inbox or in its log, else the refusal.
+func (e *Engine) orSaidBefore(ctx context.Context, named *tokenBody, said *history.ActivityResolved, refusal error) error {
+	view, err := e.Runs.Look(ctx, named.Run, Position{})
+	switch {
+	case errors.Is(err, ErrNoRun):
+		return refusal
+	case err != nil:
+		return e.unavailable(err, "the activity was not found out about")
+	}
+	found := false
+	look := func(event history.Event) {
+		before, ok := event.(*history.ActivityResolved)
+		found = found || ok && sameAnswer(before, said)
+	}
+	for _, item := range view.Inbox {
+		if item.Key == said.Key(named.Generation) {
+			look(item.Event)
+		}
+	}
+	if !found {
+		err = e.eachRecord(ctx, named.Run, named.Generation, func(rec *history.Record) {
+			for _, event := range rec.Events {
+				look(event)
+			}
+		})
+	}
+	if err != nil {
+		return e.unavailable(err, "the activity was not found out about")
+	}
+	if !found {
+		return refusal
+	}
+	return nil
+}
+
+// sameAnswer compares what callers say. The stored form leaves out that an attempt was the first.
+func sameAnswer(a, b *history.ActivityResolved) bool {
+	if a.Seq != b.Seq || max(a.Number, 1) != max(b.Number, 1) || a.Worker != b.Worker || !sameJSON(a.Result, b.Result) {
+		return false
+	}
+	x, err := json.Marshal(a.Failure)
+	y, err2 := json.Marshal(b.Failure)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
 // HeartbeatActivity records a heartbeat of an attempt that is completed from outside. Cancelled: the run asked it to stop.
 func (e *Engine) HeartbeatActivity(ctx context.Context, token string, details history.Payload) (cancelled bool, err error) {
-	state, err := e.byToken(ctx, token)
+	if err := validPayload("details", details); err != nil {
+		return false, err
+	}
+	named, err := e.readToken(token)
+	if err != nil {
+		return false, err
+	}
+	state, err := e.waiting(ctx, named)
 	if err != nil {
 		return false, err
 	}
@@ -119,24 +214,37 @@ func (e *Engine) HeartbeatActivity(ctx context.Context, token string, details hi
 	return state.Cancelled, e.unavailable(e.Tasks.SaveTask(ctx, state), "the heartbeat was not stored")
 }
 
-func (e *Engine) byToken(ctx context.Context, token string) (*TaskState, error) {
+// readToken gives what a token says, if it was made here.
+func (e *Engine) readToken(token string) (*tokenBody, error) {
 	signed, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {
 		return nil, fail(Invalid, "this is not a completion token: it is what activity.Token gave, unchanged")
 	}
 	body, signature := signed[:len(signed)-sha256.Size], signed[len(signed)-sha256.Size:]
-	var named tokenBody
-	if !hmac.Equal(signature, e.sign(body)) || json.Unmarshal(body, &named) != nil {
+	named := &tokenBody{}
+	if !hmac.Equal(signature, e.sign(body)) || json.Unmarshal(body, named) != nil {
 		return nil, fail(Invalid, "this completion token was not made here, or it was changed")
+	}
+	return named, nil
+}
+
+// waiting gives the attempt that a token is the key to.
+func (e *Engine) waiting(ctx context.Context, named *tokenBody) (*TaskState, error) {
+	if expires := time.UnixMilli(named.Expires); !e.Clock.Now().Before(expires) {
+		return nil, fail(Expired, "this completion token was good until %s, when its attempt had to be completed", expires.UTC().Format(time.RFC3339))
 	}
 	state, err := e.Tasks.LoadTask(ctx, named.TaskKey)
 	if err != nil {
 		return nil, e.unavailable(err, "the activity was not found out about")
 	}
 	if state == nil || state.Attempt != named.Attempt {
-		return nil, fail(NotFound, "nothing waits for this token any more: the attempt was completed, timed out, or its run has ended")
+		return nil, notWaiting()
 	}
 	return state, nil
+}
+
+func notWaiting() error {
+	return fail(NotFound, "nothing waits for this token any more: the attempt was completed, timed out, or its run has ended")
 }
 
 // unavailable says of a port's error what was not done. nil stays nil, and so does an error that has its code already.

@@ -32,7 +32,7 @@ func (e *Engine) Update(ctx context.Context, request MailRequest, name string, i
 // SendUpdate sends a run an update and does not wait for its answer, which [Engine.AwaitUpdate] does. To a run that has
 // ended it is refused with [Closed], unless it is a repetition that was answered before the end: then this is the answer.
 func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name string, input history.Payload) (UpdateAnswer, error) {
-	if err := errors.Join(validName("update", name), validPayload(input)); err != nil {
+	if err := errors.Join(validName("update", name), validPayload("input", input)); err != nil {
 		return UpdateAnswer{}, err
 	}
 	if request.ID == "" {

@@ -82,8 +82,12 @@ func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine
 	return p.call(ctx, "create", summary.Run, "", func() error { return p.w.store.Create(ctx, summary, start) })
 }
 
-func (p *port) File(ctx context.Context, run string, item engine.Item) (int64, error) {
-	return got(ctx, p, "file", run, item.Key, func() (int64, error) { return p.w.store.File(ctx, run, item) })
+func (p *port) File(ctx context.Context, run string, item engine.Item) (stamp int64, there bool, err error) {
+	err = p.call(ctx, "file", run, item.Key, func() (err error) {
+		stamp, there, err = p.w.store.File(ctx, run, item)
+		return err
+	})
+	return stamp, there, err
 }
 
 func (p *port) Put(ctx context.Context, commit *engine.Commit) error {

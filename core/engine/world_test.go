@@ -139,10 +139,12 @@ func (w *world) process(role string) *process {
 	return w.newProcess(role)
 }
 
+var tokenKey = []byte("0123456789abcdef0123456789abcdef")
+
 func (w *world) newProcess(role string) *process {
 	p := &process{w: w, role: role, alive: map[string]bool{}}
 	p.ctx, p.cancel = context.WithCancel(w.t.Context())
-	config := engine.Config{Definitions: w.define(w), TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: role, Version: "1"}
+	config := engine.Config{Definitions: w.define(w), TokenKey: tokenKey, Worker: role, Version: "1"}
 	if w.adjust != nil {
 		w.adjust(role, &config)
 	}

@@ -14,6 +14,7 @@ func (h *Handler) activityEndpoints() []endpoint {
 	const tag = "activities"
 	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, ""}}
 	fails := []engine.Code{engine.NotFound}
+	byToken := []engine.Code{engine.NotFound, engine.Expired}
 	params := []*huma.Param{tokenParam()}
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", tag: tag, summary: "List a run's activities under way",
@@ -21,14 +22,14 @@ func (h *Handler) activityEndpoints() []endpoint {
 			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, ""}},
 			fails: fails, serve: (*call).listActivities},
 		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", tag: tag, summary: "Complete an activity from outside",
-			describe: "By the token that the activity was given and passed on.",
-			params:   params, body: client.CompleteBody{}, answers: done, fails: fails, serve: (*call).completeActivity},
+			describe: "By the token that the activity was given and passed on. It is good for one answer, until the attempt's time is over; the same answer may be repeated.",
+			params:   params, body: client.CompleteBody{}, answers: done, fails: byToken, serve: (*call).completeActivity},
 		{method: http.MethodPost, path: "/v1/activities/{token}/fail", id: "fail-activity", tag: tag, summary: "Fail an activity from outside",
 			describe: "It is final: the activity is not tried again.",
-			params:   params, body: client.FailBody{}, answers: done, fails: fails, serve: (*call).failActivity},
+			params:   params, body: client.FailBody{}, answers: done, fails: byToken, serve: (*call).failActivity},
 		{method: http.MethodPost, path: "/v1/activities/{token}/heartbeat", id: "heartbeat-activity", tag: tag, summary: "Say that an activity is being worked on",
 			params: params, body: client.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", client.Beat{}, ""}},
-			fails: fails, serve: (*call).heartbeatActivity},
+			fails: byToken, serve: (*call).heartbeatActivity},
 	}
 }
 

@@ -44,6 +44,9 @@ type Config struct {
 	Rebuild bool
 	// Queues says how the queues are, for a diagnosis. Nil: what Backlog says.
 	Queues func(context.Context) (client.Queues, error)
+	// Tokens that let callers in: a request without one of them is refused, but for the server's health. None: nobody is asked.
+	Tokens []Token
+	Limits Limits
 	// Logger for faults of ours. Nil: none.
 	Logger *slog.Logger
 }
@@ -56,6 +59,9 @@ type Handler struct {
 	registry huma.Registry
 	openapi  *huma.OpenAPI
 	adapter  huma.Adapter
+	rooms    rooms
+	// open are the paths that are for everybody.
+	open map[string]bool
 	// workflows that are registered, for hints; nil where none are.
 	workflows map[string]bool
 	// waits is cancelled when nobody is to wait any more.
@@ -65,7 +71,8 @@ type Handler struct {
 
 // New makes a handler. The error is a fault in its own declarations.
 func New(config Config) (*Handler, error) {
-	h := &Handler{config: config.withDefaults(), engine: config.Engine, mux: http.NewServeMux(), workflows: map[string]bool{}}
+	h := &Handler{config: config.withDefaults(), engine: config.Engine, mux: http.NewServeMux(), workflows: map[string]bool{}, open: map[string]bool{}}
+	h.rooms.limit(h.config.Limits)
 	for _, name := range h.engine.Workflows() {
 		h.workflows[name] = true
 	}
@@ -87,6 +94,7 @@ func (c Config) withDefaults() Config {
 	if c.LongestWait == 0 {
 		c.LongestWait = time.Minute
 	}
+	c.Limits = c.Limits.withDefaults()
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -94,7 +102,20 @@ func (c Config) withDefaults() Config {
 }
 
 // ServeHTTP answers a request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h.authenticate(w, r); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	if !h.open[r.URL.Path] { // so that a busy server can say that it is well
+		if !h.rooms.requests.take(1) {
+			h.fail(w, r, busy("%d requests are worked on at this moment, and there are no more at a time: try again", h.rooms.requests.most))
+			return
+		}
+		defer h.rooms.requests.give(1)
+	}
+	h.mux.ServeHTTP(w, r)
+}
 
 // EndWaits has everybody who waits be answered with how things stand, now and from now on: the server is about to stop.
 func (h *Handler) EndWaits() { h.endWaits() }

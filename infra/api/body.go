@@ -8,9 +8,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -69,22 +71,48 @@ func (c *call) readAll() ([]byte, error) {
 		c.w.Header().Set("Connection", "close")
 		return nil, bodyTooLarge()
 	}
+	if err := c.claim(size); err != nil {
+		return nil, err
+	}
 	var text []byte
 	var err error
-	body := http.MaxBytesReader(c.w, c.r.Body, longestBody)
+	body := &paced{body: http.MaxBytesReader(c.w, c.r.Body, longestBody), control: http.NewResponseController(c.w), begun: time.Now()}
 	if size > 0 && size <= trusted {
 		text = make([]byte, size)
 		_, err = io.ReadFull(body, text)
 	} else {
 		text, err = io.ReadAll(body)
 	}
+	if err == nil {
+		body.received()
+	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, bodyTooLarge()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, &problemError{http.StatusRequestTimeout, engine.Unavailable,
+			fmt.Sprintf("the request's body came too slowly: %d bytes in %s", body.had, time.Since(body.begun).Round(time.Second))}
 	}
 	if err != nil {
 		return nil, invalid("the request's body was not received: " + err.Error())
 	}
 	return text, nil
+}
+
+// claim takes the room that a body needs; one whose length nobody says may be as long as any.
+func (c *call) claim(size int64) error {
+	if size >= 0 && size <= freeBytes {
+		return nil
+	}
+	if size < 0 {
+		size = longestBody
+	}
+	if !c.rooms.bodies.take(size) {
+		c.w.Header().Set("Connection", "close")
+		return busy("the requests that are worked on have bodies of almost %d bytes together, and there is no room for this one: try again", c.rooms.bodies.most)
+	}
+	c.claimed = size
+	return nil
 }
 
 func bodyTooLarge() error {
@@ -148,9 +176,37 @@ func (s *shape) decode(data []byte, into any) error {
 
 func (s *shape) takes() string { return strings.Join(s.names, ", ") }
 
+// deepest is how deep a body may be nested. A value is deeper within a record, and again within an export or a message: what
+// reads them stops at 10,000.
+const deepest = 1000
+
+// tooDeep says whether a text, if it is JSON, is nested too deeply.
+func tooDeep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch b := text[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			if depth++; depth > deepest {
+				return true
+			}
+		case b == '}' || b == ']':
+			depth--
+		}
+	}
+	return false
+}
+
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return invalid("the body is not UTF-8 text")
+	}
+	if tooDeep(data) {
+		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("the body is nested more than %d deep", deepest)}
 	}
 	if json.Valid(data) {
 		return nil

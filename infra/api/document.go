@@ -24,8 +24,12 @@ func newDocument(registry huma.Registry) *huma.OpenAPI {
 				"What is accepted (2xx) is durable. Errors are problems (RFC 9457) with a stable code. Values of yours are JSON and come back as you wrote them. " +
 				"A field or parameter that is not known is refused.",
 			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}},
-		Servers:    []*huma.Server{{URL: "/"}},
-		Components: &huma.Components{Schemas: registry},
+		Servers: []*huma.Server{{URL: "/"}},
+		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
+			"bearer": {Type: "http", Scheme: "bearer", Description: "One of the server's tokens. A server that listens on a loopback address may do without; " +
+				"behind an API Gateway of AWS, requests are signed instead (signature version 4)."},
+		}},
+		Security: []map[string][]string{{"bearer": {}}, {}},
 		Tags: []*huma.Tag{
 			{Name: "runs", Description: "A run is one execution of a workflow, under an id that its starter may choose."},
 			{Name: "history", Description: "A run's log: what happened to it, and what it decided."},

@@ -27,6 +27,8 @@ type endpoint struct {
 	answers map[int]reply
 	// fails lists the codes that its problems may have, beside those that every endpoint's may.
 	fails []engine.Code
+	// open: it is for everybody, also where a server asks who somebody is.
+	open  bool
 	serve func(*call) error
 }
 
@@ -51,6 +53,7 @@ type call struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	queried  map[string][]string
+	claimed  int64 // of the room for bodies
 }
 
 // add registers an endpoint, and puts it into the document.
@@ -71,10 +74,15 @@ func (h *Handler) add(e endpoint) error {
 		operation.Responses[strconv.Itoa(status)] = h.describe(r)
 	}
 	h.describeProblems(operation, e)
+	if e.open {
+		h.open[e.path] = true
+		operation.Security = []map[string][]string{{}}
+	}
 	h.openapi.AddOperation(operation)
 	h.adapter.Handle(operation, func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
 		c := &call{Handler: h, endpoint: &e, shape: body, w: w, r: r}
+		defer func() { h.rooms.bodies.give(c.claimed) }()
 		if err := c.perform(); err != nil {
 			h.fail(w, r, err)
 		}
@@ -107,6 +115,9 @@ func (h *Handler) describe(r reply) *huma.Response {
 // describeProblems lists, for each status, the codes that it stands for.
 func (h *Handler) describeProblems(operation *huma.Operation, e endpoint) {
 	codes := append([]engine.Code{engine.Invalid, engine.Unavailable, engine.Internal, engine.TooLarge, client.Forbidden}, e.fails...)
+	if !e.open {
+		codes = append(codes, client.Unauthenticated)
+	}
 	byStatus := map[int][]string{}
 	for _, code := range codes {
 		status, title := statusOf(code)
@@ -119,8 +130,11 @@ func (h *Handler) describeProblems(operation *huma.Operation, e endpoint) {
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
 		response := &huma.Response{Description: strings.Join(byStatus[status], "; "),
 			Content: map[string]*huma.MediaType{"application/problem+json": {Schema: schema}}}
-		if status == http.StatusServiceUnavailable {
+		switch status {
+		case http.StatusServiceUnavailable:
 			response.Headers = map[string]*huma.Param{"Retry-After": {Description: "When to try again, in seconds.", Schema: &huma.Schema{Type: huma.TypeInteger}}}
+		case http.StatusUnauthorized:
+			response.Headers = map[string]*huma.Param{"WWW-Authenticate": {Description: "How to say who you are (RFC 6750).", Schema: text()}}
 		}
 		operation.Responses[strconv.Itoa(status)] = response
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
@@ -189,6 +190,8 @@ func TestActivities(t *testing.T) {
 	}, 5*time.Second, time.Millisecond)
 	require.Equal(t, false, w.ok(200, "POST", "/v1/activities/"+token+"/heartbeat", `{"details":{"done":1}}`)["cancelled"])
 	w.ok(204, "POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
+	w.ok(204, "POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
+	require.Equal(t, engine.NotFound, w.problem("POST", "/v1/activities/"+token+"/complete", `{"result":"bad"}`).Code)
 	require.Equal(t, "good", w.ok(200, "GET", "/v1/runs/done?wait=5s", "")["result"])
 	require.Equal(t, []any{}, w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"])
 

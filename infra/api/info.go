@@ -14,7 +14,8 @@ func (h *Handler) serverEndpoints() []endpoint {
 		{method: http.MethodGet, path: "/v1/info", id: "get-info", tag: tag, summary: "What this server is",
 			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, ""}}, serve: (*call).getInfo},
 		{method: http.MethodGet, path: "/v1/health", id: "get-health", tag: tag, summary: "Whether this server can do its work",
-			answers: map[int]reply{http.StatusOK: {"It can.", client.Health{}, ""}}, serve: (*call).getHealth},
+			describe: "It may be asked without a token.",
+			answers:  map[int]reply{http.StatusOK: {"It can.", client.Health{}, ""}}, open: true, serve: (*call).getHealth},
 	}
 }
 

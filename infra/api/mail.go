@@ -76,10 +76,11 @@ func (c *call) updateRun() error {
 		return err
 	}
 	if wait > 0 && !answered(answer) {
-		ctx, cancel := c.patience(wait)
-		defer cancel()
-		if answer, err = c.engine.AwaitUpdate(ctx, request.Run, answer); err != nil {
-			return err
+		if ctx, end, ok := c.patience(wait); ok { // else it is accepted all the same, and not answered yet
+			defer end()
+			if answer, err = c.engine.AwaitUpdate(ctx, request.Run, answer); err != nil {
+				return err
+			}
 		}
 	}
 	status := http.StatusAccepted

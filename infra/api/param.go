@@ -133,12 +133,16 @@ func (c *call) wait() (time.Duration, error) {
 	return min(wait, c.config.LongestWait), nil
 }
 
-// patience is a context that ends with the request, the wait, or the server.
-func (c *call) patience(wait time.Duration) (context.Context, context.CancelFunc) {
+// patience is a context that ends with the request, the wait, or the server. There is none where too many wait already.
+func (c *call) patience(wait time.Duration) (ctx context.Context, end func(), ok bool) {
+	if !c.rooms.waits.take(1) {
+		return nil, nil, false
+	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), wait)
 	stop := context.AfterFunc(c.waits, cancel)
 	return ctx, func() {
 		stop()
 		cancel()
-	}
+		c.rooms.waits.give(1)
+	}, true
 }

@@ -31,6 +31,8 @@ func statusOf(code engine.Code) (status int, title string) {
 		return http.StatusConflict, "It contradicts what is there"
 	case engine.Closed: // the run itself can still be read, so it is not gone
 		return http.StatusConflict, "The run has ended"
+	case engine.Expired:
+		return http.StatusGone, "The token's time is over"
 	case engine.Rejected:
 		return http.StatusUnprocessableEntity, "The workflow's code refused or failed"
 	case engine.Blocked:
@@ -39,6 +41,8 @@ func statusOf(code engine.Code) (status int, title string) {
 		return http.StatusRequestEntityTooLarge, "Over a limit"
 	case engine.Unavailable:
 		return http.StatusServiceUnavailable, "Try again"
+	case client.Unauthenticated:
+		return http.StatusUnauthorized, "Say who you are"
 	case client.Forbidden:
 		return http.StatusForbidden, "Not from here"
 	}
@@ -59,7 +63,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code = engine.Unavailable
 		status, title = statusOf(code)
 	case code == engine.Internal:
-		h.config.Logger.ErrorContext(r.Context(), "a request met a fault", "method", r.Method, "path", r.URL.Path, "error", err)
+		// Not the path: a completion token may be in it.
+		h.config.Logger.ErrorContext(r.Context(), "a request met a fault", "endpoint", r.Pattern, "run", r.PathValue("run"), "error", err)
 	}
 	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message})
 }

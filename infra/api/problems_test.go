@@ -33,6 +33,11 @@ func TestProblems(t *testing.T) {
 	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
 	w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"input":1}`)
 	long := strings.Repeat("x", 201)
+	text := strings.Repeat("x", 64<<10+1)
+	var many []string
+	for i := range 101 {
+		many = append(many, fmt.Sprintf(`"a%d":1`, i))
+	}
 	for _, c := range []struct{ call, body, want string }{
 		{"POST /v1/runs", ``, `400 invalid: the request has no body: it takes an object with id, workflow, input, attributes, reuse`},
 		{"POST /v1/runs", `{"workflow"`, `400 invalid: the body is not JSON: unexpected end of JSON input, at byte 11`},
@@ -50,6 +55,17 @@ func TestProblems(t *testing.T) {
 		{"POST /v1/runs", `{"workflow":"echo","id":".."}`, `400 invalid: the run id ".." is not allowed: in an address it would mean another place`},
 		{"POST /v1/runs", `{"workflow":"echo","id":"` + long + `"}`, `413 too-large: the run id has 201 bytes, the limit is 200`},
 		{"POST /v1/runs", `{"workflow":"` + long + `"}`, `413 too-large: the name of the workflow has 201 bytes, the limit is 100`},
+		{"POST /v1/runs", `{"workflow":"echo","attributes":{` + strings.Join(many, ",") + `}}`, `413 too-large: there are 101 attributes, the limit is 100`},
+		{"POST /v1/runs", `{"workflow":"echo","attributes":{"":1}}`, `400 invalid: the name of the attribute is missing`},
+		{"POST /v1/runs", `{"workflow":"echo","attributes":{"` + long + `":1}}`, `413 too-large: the name of the attribute has 201 bytes, the limit is 100`},
+		{"POST /v1/runs", `{"workflow":"echo","attributes":{"a":"` + text[:5000] + `"}}`, `413 too-large: attribute "a" has 5002 bytes, the limit is 4096`},
+		{"POST /v1/runs/b/cancel", `{"reason":"` + text + `"}`, `413 too-large: the reason has 65537 bytes, the limit is 65536`},
+		{"POST /v1/runs/b/terminate", `{"reason":"` + text + `"}`, `413 too-large: the reason has 65537 bytes, the limit is 65536`},
+		{"POST /v1/runs/b/reset", `{"record":1,"reason":"` + text + `"}`, `413 too-large: the reason has 65537 bytes, the limit is 65536`},
+		{"POST /v1/runs/b/signals/" + long, `{}`, `413 too-large: the name of the signal has 201 bytes, the limit is 100`},
+		{"POST /v1/runs/b/signals/approve", `{"id":"` + long + `"}`, `413 too-large: the mail id has 201 bytes, the limit is 200`},
+		{"POST /v1/activities/abc/fail", `{"message":"` + text + `"}`, `413 too-large: the message has 65537 bytes, the limit is 65536`},
+		{"POST /v1/activities/abc/fail", `{"message":"m","type":"` + long + `"}`, `413 too-large: the type of the failure has 201 bytes, the limit is 100`},
 		{"POST /v1/runs", `{"workflow":"echo","id":"done","input":2}`, `409 conflict: a run with the id "done" exists, of workflow echo with another input: choose another id, or leave it out`},
 		{"POST /v1/runs?wait=30", `{"workflow":"echo"}`, `400 invalid: parameter wait must be a duration such as 500ms or 30s, not "30"`},
 		{"POST /v1/runs?wiat=30s", `{"workflow":"echo"}`, `400 invalid: unknown parameter "wiat": POST /v1/runs takes wait`},

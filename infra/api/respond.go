@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
 )
@@ -77,6 +78,9 @@ func writeText(w http.ResponseWriter, status int, contentType string, text []byt
 	header["Content-Type"] = []string{contentType}
 	header["X-Content-Type-Options"] = noSniff
 	header["Cache-Control"] = noStore
+	if size := int64(len(text)); size > freeBytes {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within(size)))
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // the caller may have gone
 }

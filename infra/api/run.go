@@ -79,13 +79,20 @@ func (c *call) startRun() error {
 	return c.answer(status, summary)
 }
 
-// await waits until a run has ended or is blocked, or the wait is over.
+// await waits until a run has ended or is blocked, or the wait is over. Where too many wait already, a start is answered at
+// once, for it is done; who has asked for nothing but the wait is told.
 func (c *call) await(summary *engine.Summary, wait time.Duration) (*engine.Summary, error) {
 	if wait == 0 || settled(summary) {
 		return summary, nil
 	}
-	ctx, cancel := c.patience(wait)
-	defer cancel()
+	ctx, end, ok := c.patience(wait)
+	switch {
+	case !ok && c.r.Method != http.MethodGet:
+		return summary, nil
+	case !ok:
+		return nil, busy("%d requests wait at this moment, and there are no more at a time: try again, or ask without wait", c.rooms.waits.most)
+	}
+	defer end()
 	latest, err := c.engine.WaitUntil(ctx, summary.Run, settled)
 	if latest == nil && ctx.Err() != nil {
 		return summary, nil

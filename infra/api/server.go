@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of a connection. There is none for writing an answer: waits and values take as long as they take.
+// Limits of a connection. Those of bodies and answers are in limits.go.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
@@ -20,9 +20,28 @@ const (
 // Server makes the server for an address on which the caller listens, guarded against browsers. Its Shutdown ends waits.
 func (h *Handler) Server(listen string) *http.Server {
 	server := &http.Server{Addr: listen, Handler: h.guard(listen, h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: longestHeader, ErrorLog: slog.NewLogLogger(h.config.Logger.Handler(), slog.LevelWarn)}
+		WriteTimeout: longestRequest, MaxHeaderBytes: longestHeader, ConnState: h.countConnection, Protocols: &http.Protocols{},
+		ErrorLog: slog.NewLogLogger(h.config.Logger.Handler(), slog.LevelWarn)}
+	server.Protocols.SetHTTP1(true) // alone: a connection has one request at a time
 	server.RegisterOnShutdown(h.EndWaits)
 	return server
+}
+
+// countConnection closes those that are too many. Each is counted until it is closed.
+func (h *Handler) countConnection(connection net.Conn, state http.ConnState) {
+	open := &h.rooms.connections
+	switch state {
+	case http.StateNew:
+		n := open.taken.Add(1)
+		if n == open.most+1 {
+			h.config.Logger.Warn("connections are refused: there are too many", "open", open.most)
+		}
+		if n > open.most {
+			_ = connection.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		open.give(1)
+	}
 }
 
 // Serve answers requests until the context ends; then waits are ended, and what is under way may finish for ten seconds.

@@ -1,3 +1,3 @@
 // Package architecture holds the tests of what must not come into the code: imports against the direction of the layers,
-// and, in the pure core, whatever would make a replay differ from the first run.
+// modules that nobody decided on, and, in the pure core, whatever would make a replay differ from the first run.
 package architecture

@@ -181,14 +181,14 @@ func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine
 	}})
 }
 
-func (p *port) File(ctx context.Context, run string, item engine.Item) (int64, error) {
-	return got(ctx, p, file, run, item.Key, func() (int64, error) {
-		stamp, err := p.s.store.File(ctx, run, item)
-		if err == nil {
+func (p *port) File(ctx context.Context, run string, item engine.Item) (stamp int64, there bool, err error) {
+	err = p.call(ctx, file, run, item.Key, func() (err error) {
+		if stamp, there, err = p.s.store.File(ctx, run, item); err == nil {
 			p.s.checks.filed(run, item)
 		}
-		return stamp, err
+		return err
 	})
+	return stamp, there, err
 }
 
 func (p *port) Put(ctx context.Context, commit *engine.Commit) error {

@@ -37,7 +37,7 @@ var createCases = []namedCase{
 		require.ErrorIs(s.t, s.Runs.Block(s.t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}), engine.ErrNoRun)
 		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a"}))
 		if s.can.Refuses {
-			_, err = s.Runs.File(s.t.Context(), "r", mail("a"))
+			_, _, err = s.Runs.File(s.t.Context(), "r", mail("a"))
 			require.ErrorIs(s.t, err, engine.ErrNoRun)
 			require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(1)}), engine.ErrNoRun)
 		}

@@ -36,8 +36,9 @@ var inboxCases = []namedCase{
 				s.file(run, item)
 				second := mail("a")
 				second.Event, second.Stamp, second.Durable = history.NewSignal("a", "other", nil), 99, durable
-				stamp, err := s.Runs.File(s.t.Context(), run, second)
+				stamp, there, err := s.Runs.File(s.t.Context(), run, second)
 				require.NoError(s.t, err)
+				require.True(s.t, there)
 				require.Equal(s.t, item.Stamp, stamp)
 				for _, kept := range s.look(run, engine.Position{}).Inbox {
 					if kept.Key == "mail#a" {

@@ -45,7 +45,7 @@ var reopenCases = []namedCase{
 		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: record(1)}), engine.ErrTaken)
 		again := mail("a")
 		again.Stamp++
-		stamp, err := s.Runs.File(s.t.Context(), "r", again)
+		stamp, _, err := s.Runs.File(s.t.Context(), "r", again)
 		require.NoError(s.t, err)
 		require.Equal(s.t, again.Stamp-1, stamp)
 		s.put("r", 2, 1)

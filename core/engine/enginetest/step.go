@@ -137,8 +137,8 @@ func (d *double) file(run string) {
 	}
 	item := d.item()
 	d.both("file", func(s *Stores) (string, error) {
-		stamp, err := s.Runs.File(d.t.Context(), run, item)
-		return fmt.Sprint(stamp), err
+		stamp, there, err := s.Runs.File(d.t.Context(), run, item)
+		return fmt.Sprint(stamp, there), err
 	})
 }
 

@@ -16,15 +16,16 @@ func (c *Client) Activities(ctx context.Context, run string) ([]*engine.TaskStat
 	return answer.Activities, err
 }
 
-// CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave.
+// CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave. The same again is answered as
+// the first time; another result is refused with [engine.NotFound], a token past its time with [engine.Expired].
 func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "complete"), body: &CompleteBody{Result: result}, once: true}, nil)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "complete"), body: &CompleteBody{Result: result}}, nil)
 	return err
 }
 
 // FailActivity fails an attempt that waits to be completed. It is final.
 func (c *Client) FailActivity(ctx context.Context, token string, failure FailBody) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "fail"), body: &failure, once: true}, nil)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "fail"), body: &failure}, nil)
 	return err
 }
 

@@ -9,6 +9,7 @@ package client
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,11 +21,19 @@ import (
 // DefaultAddress is where the development server listens unless it is told otherwise.
 const DefaultAddress = "http://127.0.0.1:7717"
 
+// ErrPlainHTTP says that a token would go over a network for all to read: see [Config.PlainHTTP].
+var ErrPlainHTTP = errors.New("a token is not sent over plain HTTP to another machine")
+
 // Config of a client. The zero value reaches a development server on this machine.
 type Config struct {
 	// Address of the API, as http://host:port or https://host, with a path where the API lies below one: the stage of an API
 	// Gateway. Empty: [DefaultAddress].
 	Address string
+	// Token says who you are, to a server that asks: it goes with each request to the address, and nowhere else. It is not sent
+	// over plain HTTP, except to this machine.
+	Token string
+	// PlainHTTP has the token sent over plain HTTP to other machines, too: something else encrypts on the way there.
+	PlainHTTP bool
 	// HTTP performs requests. Nil: one with the transport of [NewTransport]. A timeout in it must be longer than Poll.
 	HTTP *http.Client
 	// Retries is how often one call is repeated at most, after 50 ms, and twice as long each further time, up to 2 s.
@@ -42,12 +51,19 @@ type Client struct {
 	stamps stamps
 }
 
-// New makes a client. It does not connect. The error says what is wrong with the address.
+// New makes a client. It does not connect. The error says what is wrong with the address, or that the token would be sent for
+// all to read.
 func New(config Config) (*Client, error) {
 	config = config.withDefaults()
 	base, err := url.Parse(config.Address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("the address %q is not of the form http://host:port or https://host", config.Address)
+	}
+	if config.Token != "" {
+		if base.Scheme == "http" && !Loopback(base.Host) && !config.PlainHTTP {
+			return nil, fmt.Errorf("%w (%s): use https", ErrPlainHTTP, base.Host)
+		}
+		config.HTTP = bearer(config.HTTP, base, config.Token)
 	}
 	return &Client{config: config, base: strings.TrimSuffix(base.String(), "/")}, nil
 }

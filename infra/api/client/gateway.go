@@ -20,6 +20,8 @@ func between(host string, status int, body []byte) *Problem {
 	}
 	p := &Problem{Type: "about:blank", Title: title, Code: engine.Internal, Detail: said}
 	switch status {
+	case http.StatusUnauthorized:
+		p.Code = Unauthenticated
 	case http.StatusForbidden:
 		p.Code = Forbidden
 		p.Detail += ": on AWS, requests must be signed by somebody who has the permission execute-api:Invoke, and the address must end with the " +

@@ -8,9 +8,13 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-// Forbidden is the one code that there is beside the engine's: a request that a browser made for another site, or that a
-// gateway before the API let nobody through with.
-const Forbidden engine.Code = "forbidden"
+// The codes that there are beside the engine's.
+const (
+	// Unauthenticated: the server asks who somebody is, and the request brought none of its tokens.
+	Unauthenticated engine.Code = "unauthenticated"
+	// Forbidden: a browser made the request for another site, or a gateway before the API let nobody through with it.
+	Forbidden engine.Code = "forbidden"
+)
 
 // Problem is an error that the API answered with (RFC 9457). Find it with errors.As, and decide by its code.
 type Problem struct {

@@ -41,8 +41,8 @@ func refused(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// there gives the row that was there, where a put was refused that asked for it.
-func there(err error) (row, bool) {
+// inTheWay gives the row that was there, where a put was refused that asked for it.
+func inTheWay(err error) (row, bool) {
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
 		return failed.Item, true

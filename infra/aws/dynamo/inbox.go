@@ -14,17 +14,17 @@ import (
 )
 
 // File is one conditional put. Whether there is a run, it does not know: to find out would be another read.
-func (s *Store) File(ctx context.Context, run string, item engine.Item) (stamp int64, err error) {
+func (s *Store) File(ctx context.Context, run string, item engine.Item) (stamp int64, there bool, err error) {
 	r, err := s.itemRow(ctx, run, item)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	err = s.putRow(ctx, call{"file", run}, &dynamodb.PutItemInput{Item: r, ConditionExpression: aws.String(absent),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld})
-	if earlier, there := there(err); there {
-		return numberOf(earlier, "stamp"), nil
+	if earlier, there := inTheWay(err); there {
+		return numberOf(earlier, "stamp"), true, nil
 	}
-	return item.Stamp, err
+	return item.Stamp, false, err
 }
 
 // Delete deletes at once, 25 items in one request; all of them, or [engine.ErrUnavailable].

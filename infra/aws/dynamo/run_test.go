@@ -81,7 +81,7 @@ func (s *subject) records(run string, generation, n int, input history.Payload) 
 
 func (s *subject) file(run string, item engine.Item) {
 	s.t.Helper()
-	_, err := s.File(s.t.Context(), run, item)
+	_, _, err := s.File(s.t.Context(), run, item)
 	require.NoError(s.t, err)
 }
 

@@ -113,18 +113,18 @@ func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engin
 	return nil
 }
 
-func (s *Store) File(ctx context.Context, name string, filed engine.Item) (stamp int64, err error) {
+func (s *Store) File(ctx context.Context, name string, filed engine.Item) (stamp int64, there bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, _, err := s.find(ctx, name)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if earlier, there := r.inbox[filed.Key]; there {
-		return earlier.stamp, nil
+		return earlier.stamp, true, nil
 	}
 	r.inbox[filed.Key] = keep(filed)
-	return filed.Stamp, nil
+	return filed.Stamp, false, nil
 }
 
 func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {

@@ -115,7 +115,7 @@ func writeRun(s *sqlite.Store, run string) error {
 		if n%3 == 0 {
 			mail = fmt.Sprint(n)
 			event := history.NewSignal(mail, "go", nil)
-			if _, err := s.File(ctx, run, engine.Item{Key: event.Key(1), Event: event, Durable: true}); err != nil {
+			if _, _, err := s.File(ctx, run, engine.Item{Key: event.Key(1), Event: event, Durable: true}); err != nil {
 				return err
 			}
 		}

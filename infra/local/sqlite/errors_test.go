@@ -21,7 +21,9 @@ func TestPaths(t *testing.T) {
 	} {
 		s := open(t, path, sqlite.Options{})
 		require.Equal(t, filepath.Join(folder, want), s.Path())
-		require.FileExists(t, s.Path())
+		info, err := os.Stat(s.Path())
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode(), "all that runs were given is in it")
 	}
 	_, err := sqlite.Open("", sqlite.Options{})
 	require.ErrorContains(t, err, "name a folder or a file")
@@ -145,7 +147,7 @@ func TestFailedConnectionIsOpenedAgain(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	_, item := newRun("r")
 	item.Key, item.Durable = "volatile", false
-	_, err := s.File(t.Context(), "r", item)
+	_, _, err := s.File(t.Context(), "r", item)
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), "r", []string{start.Key}))
 	require.NoError(t, s.Break())

@@ -18,7 +18,7 @@ func TestColdRunsHoldNoMemory(t *testing.T) {
 		summary, start := newRun(fmt.Sprint("r", i))
 		require.NoError(t, s.Create(t.Context(), summary, start))
 		if i%10 == 0 {
-			_, err := s.File(t.Context(), summary.Run, volatile(1))
+			_, _, err := s.File(t.Context(), summary.Run, volatile(1))
 			require.NoError(t, err)
 		}
 	}

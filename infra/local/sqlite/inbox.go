@@ -14,21 +14,21 @@ const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)
 var errThere = errors.New("there already")
 
 // File flushes durable items, and keeps others in memory. The event must not be changed afterwards: readers share it.
-func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp int64, err error) {
+func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp int64, there bool, err error) {
 	r, err := s.pin(ctx, name)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
 	if earlier, there := r.inbox[item.Key]; there {
 		s.hot.mu.Unlock()
-		return earlier.Stamp, nil
+		return earlier.Stamp, true, nil
 	}
 	if !item.Durable && r.filing[item.Key] == 0 {
 		r.keep(item)
 		s.hot.mu.Unlock()
-		return item.Stamp, nil
+		return item.Stamp, false, nil
 	}
 	item.Durable = true // one of its key is under way to the disk: only there it is decided which one came first
 	count(&r.filing, item.Key, 1)
@@ -36,15 +36,15 @@ func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp 
 	err = s.submit(&filing{s: s, r: r, item: item, event: history.EncodeEvent(item.Event)})
 	s.hot.mu.Lock()
 	count(&r.filing, item.Key, -1)
-	earlier, there := r.inbox[item.Key]
+	earlier, still := r.inbox[item.Key]
 	s.hot.mu.Unlock()
 	switch {
-	case errors.Is(err, errThere) && there:
-		return earlier.Stamp, nil
+	case errors.Is(err, errThere) && still:
+		return earlier.Stamp, true, nil
 	case errors.Is(err, errThere): // and deleted since: its place among others is settled
-		return item.Stamp, nil
+		return item.Stamp, true, nil
 	}
-	return item.Stamp, err
+	return item.Stamp, false, err
 }
 
 type filing struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,8 +117,24 @@ func fileOf(path string) (string, error) {
 	return file, nil
 }
 
+// private makes a file that is missing, for its owner alone; the one beside it (WAL) gets the same mode. One that is there is not
+// so much as opened: closing it again would take this process's own locks off.
+func private(file string) error {
+	made, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}
+
 // open opens the file, makes or migrates the schema, and checks it if it was not closed.
 func open(file string) (*connection, error) {
+	if err := private(file); err != nil {
+		return nil, fault("%s cannot be made: give this user access, or choose another file", file, err)
+	}
 	db, err := connect(file)
 	if err != nil {
 		return nil, explain(file, err)
