@@ -22,8 +22,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsNeeded: under the faults that show what is lost without a rule, nothing is lost with it, and the checker
-// finds the loss without it. Each is searched to its end.
+// TestEveryRuleIsNeeded: without the rule the checker finds the loss, and with it, under the same faults, none near by.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	require.Len(t, witnesses, len(ruleNames()), "each rule has a scenario that needs it")
 	for _, rule := range ruleNames() {
