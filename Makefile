@@ -89,7 +89,7 @@ test-localstack: ## Deploy a module of somebody else's to LocalStack and drive i
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
 
-spec: ## Visit every state of the protocol's model (tests/spec), minutes; go test visits those of a bounded instance
+spec: ## Visit every state of the protocol's model (tests/spec); go test visits a part of them
 	go run ./tests/spec
 
 soak: ## Keep the server at its limit for DURATION (30m): memory, latency and disk must stay flat (2m is the least, to try it out)

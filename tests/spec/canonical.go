@@ -130,7 +130,7 @@ func sortMessages(s *State) {
 
 // forget drops what can make no difference any more.
 func (m *Model) forget(s *State) {
-	if m.mortal() {
+	if m.immortal() {
 		for i := range s.Messages[:s.Queued] {
 			s.Messages[i].Received = 0
 		}
@@ -273,8 +273,8 @@ func (m *Model) chainsThatMatter(s *State, run, generation uint8) (chains uint16
 	return
 }
 
-// mortal says that there are too few faults in this scenario for any message to reach the dead letter queue.
-func (m *Model) mortal() bool {
+// immortal says that there are too few faults in this scenario for any message to reach the dead letter queue.
+func (m *Model) immortal() bool {
 	return m.scenario.Receives > m.scenario.Crash+m.scenario.Duplicate
 }
 

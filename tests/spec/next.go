@@ -49,7 +49,7 @@ func (m *Model) deaths(s *State, add adder) {
 		switch {
 		case v.At == idle:
 		case v.With == 0:
-			if !m.mortal() || !m.untouched(s, n) {
+			if !m.immortal() || !m.untouched(s, n) {
 				die(m.say(visitName(n), " dies"), func(t *State) { t.die(n) })
 			}
 		default:

@@ -148,7 +148,7 @@ func (m *Model) begin(t *State, i, with int) (n int) {
 
 func (m *Model) receive(message *Message, holder uint8) {
 	message.Holders |= holder
-	if !m.mortal() {
+	if !m.immortal() {
 		message.Received++
 	}
 }
