@@ -163,7 +163,7 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 	switch code := engine.CodeOf(err); {
 	case err == nil:
 	case code == engine.Unavailable || code == engine.Internal:
-		return false
+		return a.do == toQuery && c.tries > 3 // the run may be blocked, and not have begun
 	case code == engine.Closed:
 		return true
 	case code == engine.NotFound: // nobody has started it yet

@@ -22,6 +22,7 @@ const (
 	sentInPart           // some of its messages are sent, and it fails
 	stale                // a read shows what was
 	short                // a read gives less than there is, and says so
+	torn                 // a read is no snapshot: others write while it lasts
 	delivered2           // a message is delivered to two at once
 	late                 // a message is delayed
 	unacknowledged       // it was handled, and comes again
@@ -31,7 +32,7 @@ const (
 )
 
 func (f fault) String() string {
-	return [...]string{"fails before", "throttled", "loses its answer", "dies before", "dies after", "taken by itself", "sent in part", "stale", "short",
+	return [...]string{"fails before", "throttled", "loses its answer", "dies before", "dies after", "taken by itself", "sent in part", "stale", "short", "torn",
 		"twice", "late", "unacknowledged", "cold start", "purged"}[f]
 }
 
@@ -82,6 +83,8 @@ func (f fault) meets() []string {
 		return []string{list, unfinished}
 	case short:
 		return []string{look, records}
+	case torn:
+		return []string{look}
 	case delivered2, late, unacknowledged:
 		return messages
 	case coldStart:

@@ -54,7 +54,7 @@ func (s *simulation) perform(c *call) {
 	s.mu.Lock()
 	s.parked = slices.DeleteFunc(s.parked, func(other *call) bool { return other == c })
 	s.mu.Unlock()
-	if c.invocation != nil && c.operation == look {
+	if c.invocation != nil && c.operation == look && c.detail != theLog {
 		c.invocation.looked[c.subject] = s.events
 	}
 	kind := none
@@ -132,19 +132,76 @@ func got[T any](ctx context.Context, p *port, operation, subject, detail string,
 	return value, nil
 }
 
-func (p *port) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
-	return got(ctx, p, look, run, "", func() (*engine.View, error) {
-		view, err := p.s.store.Look(ctx, run, known)
-		if err != nil {
-			return nil, err
+// Look is one read, or three with time between them: the summary, the inbox, the log.
+func (p *port) Look(ctx context.Context, run string, known engine.Position) (view *engine.View, err error) {
+	s, parts := p.s, 1
+	err = p.call(ctx, look, run, "", func() error {
+		if view, err = s.store.Look(ctx, run, known); err != nil {
+			return err
 		}
-		slices.SortFunc(view.Inbox, func(a, b engine.Item) int { return cmp.Compare(a.Key, b.Key) })
-		p.s.random.Shuffle(len(view.Inbox), func(i, j int) { view.Inbox[i], view.Inbox[j] = view.Inbox[j], view.Inbox[i] })
-		if p.s.shortens(look, len(view.Records)) {
-			view.Records, view.More = view.Records[:p.s.limits.page], true
+		if s.tears() {
+			parts = 3
 		}
-		return view, nil
+		s.shuffle(view.Inbox)
+		s.shorten(look, view)
+		return nil
 	})
+	if err != nil || parts == 1 {
+		return view, err
+	}
+	err = p.call(ctx, look, run, theInbox, func() error {
+		later, err := s.store.Look(ctx, run, known)
+		if err == nil {
+			view.Inbox = later.Inbox
+			s.shuffle(view.Inbox)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = p.call(ctx, look, run, theLog, func() (err error) {
+		after := 0
+		if known.Generation == view.Summary.Generation {
+			after = known.Record
+		}
+		view.Records, err = s.store.Records(ctx, run, view.Summary.Generation, after)
+		view.More = false
+		s.shorten(look, view)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return view, nil
+}
+
+// Parts of a look that is torn.
+const (
+	theInbox = "its inbox"
+	theLog   = "its log"
+)
+
+// tears says whether a look is no snapshot: DynamoDB's queries see each item as it is when they come to it.
+func (s *simulation) tears() bool {
+	if s.limits.together || s.random.IntN(5) > 0 {
+		return false
+	}
+	s.faults.met.add(torn, look)
+	return true
+}
+
+// shuffle brings an inbox into any order, which is the same for the same case.
+func (s *simulation) shuffle(inbox []engine.Item) {
+	slices.SortFunc(inbox, func(a, b engine.Item) int { return cmp.Compare(a.Key, b.Key) })
+	s.random.Shuffle(len(inbox), func(i, j int) { inbox[i], inbox[j] = inbox[j], inbox[i] })
+}
+
+// shorten gives only a page of a log.
+func (s *simulation) shorten(operation string, view *engine.View) {
+	if s.shortens(operation, len(view.Records)) {
+		view.Records, view.More = view.Records[:s.limits.page], true
+	}
 }
 
 // shortens says whether a read of so many records gives only a page of them.
