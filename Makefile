@@ -38,7 +38,7 @@ DURATION := 30m
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill sim sim-mutations spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -88,6 +88,15 @@ test-localstack: ## Deploy a module of somebody else's to LocalStack and drive i
 
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
+
+SEEDS := 10000
+FROM := 1
+
+sim: ## Simulate the engine among faults, SEEDS=10000 cases FROM=1; CASE=... repeats one that failed
+	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestSeeds$$' -seeds $(SEEDS) -from $(FROM) -case '$(CASE)'
+
+sim-mutations: ## Find the seeds that catch the engine without each of its rules
+	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestMutations$$' -hunt
 
 spec: ## Visit every state of the protocol's model (tests/spec); go test visits a part of them
 	go run ./tests/spec

@@ -44,15 +44,19 @@ func (w *world) tear() (release func()) {
 	return func() { close(gate) }
 }
 
+// tearLog has the next look wait between the inbox and the log.
+func (w *world) tearLog() (release func()) {
+	w.locked(func() { w.tornLate = true })
+	return w.tear()
+}
+
 func (w *world) look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
 	var gate chan struct{}
-	w.locked(func() { gate, w.torn = w.torn, nil })
-	if gate == nil {
-		return w.store.Look(ctx, run, known)
-	}
-	summary, err := w.store.Summary(ctx, run)
-	if err != nil {
-		return nil, err
+	var late bool
+	w.locked(func() { gate, w.torn, late, w.tornLate = w.torn, nil, w.tornLate, false })
+	before, err := w.store.Look(ctx, run, known)
+	if err != nil || gate == nil {
+		return before, err
 	}
 	select {
 	case <-gate:
@@ -62,10 +66,13 @@ func (w *world) look(ctx context.Context, run string, known engine.Position) (*e
 	if err != nil {
 		return nil, err
 	}
+	summary := before.Summary
 	if known.Generation != summary.Generation {
 		known.Record = 0
 	}
-	view.Summary = summary
+	if view.Summary = summary; late {
+		view.Inbox = before.Inbox
+	}
 	view.Records, err = w.store.Records(ctx, run, summary.Generation, known.Record)
 	return view, err
 }

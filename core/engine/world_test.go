@@ -45,6 +45,7 @@ type world struct {
 	longest    time.Duration // delay of a task
 	lost       bool          // a process died with its queues
 	torn       chan struct{} // what the next look waits for, halfway
+	tornLate   bool          // not before its inbox
 }
 
 const (

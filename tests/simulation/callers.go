@@ -67,6 +67,7 @@ func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
 			}
 			if !s.c.leavesOut(a.id) {
 				c.acts = append(c.acts, a)
+				s.acts = append(s.acts, a.id)
 			}
 		}
 		callers = append(callers, c)

@@ -44,7 +44,9 @@ type checkedLog struct {
 	keys     map[string]bool
 	asked    map[int64]asked
 	resolved map[int64]bool
-	naive    *naive
+	// cancelled children may never have begun.
+	cancelled map[int64]bool
+	naive     *naive
 }
 
 // asked is a command that waits for an answer.
@@ -116,13 +118,13 @@ func (c *checks) accepted(by *caller, a act, accepted engine.Accepted) {
 }
 
 func (c *checks) answers(run, id string, answer engine.UpdateAnswer) {
-	if text, before := c.runs[run].answers[id]; before && show(text) != show(answer) {
-		c.s.violate("update %s of run %s was answered %s, and then %s", id, run, show(text), show(answer))
+	if text, before := c.runs[run].answers[id]; before && showAnswer(text) != showAnswer(answer) {
+		c.s.violate("update %s of run %s was answered %s, and then %s", id, run, showAnswer(text), showAnswer(answer))
 	}
 	c.runs[run].answers[id] = answer
 }
 
-func show(answer engine.UpdateAnswer) string {
+func showAnswer(answer engine.UpdateAnswer) string {
 	return fmt.Sprintf("%s %s %t", answer.Phase, answer.Result, answer.Failure != nil)
 }
 
@@ -180,12 +182,15 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 				log.asked[sequenced.Seq()] = asked{sequenced, rec.Time}
 			}
 		}
+		if cancel, ok := command.(*history.CancelChild); ok {
+			log.cancelled[cancel.Seq()] = true
+		}
 		if respond, ok := command.(*history.RespondUpdate); ok && respond.Phase != history.UpdateAccepted {
 			answer := engine.UpdateAnswer{Phase: respond.Phase, Result: respond.Result, Failure: respond.Failure}
 			if _, before := run.logged[respond.ID]; before {
 				c.s.violate("%s answers update %s a second time", where, respond.ID)
 			}
-			run.logged[respond.ID] = show(answer)
+			run.logged[respond.ID] = showAnswer(answer)
 		}
 	}
 	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool { _, ok := e.(*history.TerminateRequested); return ok })
@@ -199,11 +204,11 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 func (c *checks) newLog(commit *engine.Commit) *checkedLog {
 	for _, event := range commit.Record.Events {
 		if started, ok := event.(*history.Started); ok {
-			return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, naive: newNaive(c.s.programs[started.Workflow])}
+			return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{}, naive: newNaive(c.s.programs[started.Workflow])}
 		}
 	}
 	if _, terminated := commit.Record.Events[0].(*history.TerminateRequested); terminated {
-		return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, naive: newNaive(c.s.programs["p0"])}
+		return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{}, naive: newNaive(c.s.programs["p0"])}
 	}
 	c.s.violate("the log of run %s does not begin with its start", commit.Run)
 	return nil
@@ -345,6 +350,18 @@ func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) 
 	}
 }
 
+// children checks that those were started that outlive their parent: nobody is there to miss them.
+func (c *checks) children(name string, run *checkedRun) {
+	for generation, log := range run.generations {
+		for seq, asked := range log.asked {
+			child, ok := asked.command.(*history.StartChild)
+			if id := fmt.Sprintf("%s.%d.%d", name, generation, seq); ok && child.OnClose == history.LeaveChildren && !log.cancelled[seq] && c.s.summary(id) == nil {
+				c.s.violate("run %s: its child %s was never started", name, id)
+			}
+		}
+	}
+}
+
 // end checks a world in which every run was asked to end.
 func (c *checks) end() {
 	cold := c.newWitness()
@@ -363,9 +380,10 @@ func (c *checks) end() {
 			c.s.violate("run %s has ended, and %s is left in its inbox", name, view.Inbox[0].Key)
 		}
 		c.letters(name, run, summary)
+		c.children(name, run)
 		for id, answer := range run.answers {
-			if show(answer) != run.logged[id] {
-				c.s.violate("update %s of run %s was answered %s, and the log says %s", id, name, show(answer), run.logged[id])
+			if showAnswer(answer) != run.logged[id] {
+				c.s.violate("update %s of run %s was answered %s, and the log says %s", id, name, showAnswer(answer), run.logged[id])
 			}
 		}
 		log := run.generations[summary.Generation]

@@ -99,6 +99,7 @@ type faults struct {
 	rates  [faultKinds]int
 	only   []int // numbers of those that happen; nil: all
 	count  int   // drawn so far
+	struck []int // numbers of those that happened
 	over   bool
 	met    Coverage
 }
@@ -159,6 +160,7 @@ func (f *faults) strikes(kind fault, operation string) bool {
 	if f.only != nil && !slices.Contains(f.only, f.count) {
 		return false
 	}
+	f.struck = append(f.struck, f.count)
 	f.met.add(kind, operation)
 	return true
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,7 @@ type simulation struct {
 	past     []change
 	queue    queue
 	callers  []*caller
+	acts     []string // of callers, as drawn
 	checks   *checks
 	version  int
 	rebuilds bool // the queues were lost, and are to be rebuilt
@@ -57,8 +59,12 @@ type Result struct {
 	Faults    int // that happened
 	Kills     int
 	Met       Coverage
-	Journal   []string
-	Programs  []*program
+	// Struck are the numbers of the faults that happened; Places are the nodes and acts that there were.
+	Struck  []int
+	Places  []string
+	Journal []string
+	// Programs are those that ran, as JSON.
+	Programs string
 }
 
 // mostEvents is where a simulation is held to have no end.
@@ -83,11 +89,25 @@ func Run(t *testing.T, c Case, journal bool) (result Result) {
 				result.Kills++
 			}
 		}
-		for _, p := range s.programs {
-			result.Programs = append(result.Programs, p)
+		result.Struck, result.Places = s.faults.struck, s.places()
+		if journal {
+			text, err := json.MarshalIndent(s.programs, "", " ")
+			if err != nil {
+				panic(err)
+			}
+			result.Programs = string(text)
 		}
 	})
 	return result
+}
+
+// places lists what a smaller case may leave out: nodes of programs, and acts of callers.
+func (s *simulation) places() (places []string) {
+	for _, p := range s.programs {
+		p.each(func(n *node) { places = append(places, p.Name+"."+n.ID) })
+	}
+	slices.Sort(places)
+	return append(places, s.acts...)
 }
 
 func newSimulation(c Case, journal bool) *simulation {
@@ -221,7 +241,7 @@ func (s *simulation) addChores(add func(int, func())) {
 		if s.random.IntN(40) == 0 && s.faults.strikes(coldStart, process_) {
 			add(4, s.replaceIdle)
 		}
-		if s.random.IntN(40) == 0 && s.faults.strikes(purged, queues) {
+		if s.random.IntN(12) == 0 && s.faults.strikes(purged, queues) {
 			add(4, s.purge)
 		}
 	}

@@ -1,0 +1,161 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// What the simulation found, each as the shortest way to it.
+
+// TestRepeatedMailKeepsItsStamp: mail is filed, its sender not told; repeated, it is answered by a machine whose clock is
+// behind. The sender's next mail must come after the first filing all the same.
+func TestRepeatedMailKeepsItsStamp(t *testing.T) {
+	simulate(t, only("main", twoSignals), func(w *world) {
+		w.put(w.begun("1"))
+		ahead := w.newProcess("api")
+		ahead.clock.off = 3 * time.Second
+		w.plan(fault{kind: crashAfter, op: "file", role: "api"})
+		send := func(p *process, id, input string, after int64) (engine.Accepted, error) {
+			return p.engine.Signal(p.in(), engine.MailRequest{Run: "r", ID: id, After: after}, "go", history.Payload(input))
+		}
+		_, err := send(ahead, "m1", `"a"`, 0)
+		require.Error(w.t, err)
+		behind := w.newProcess("api")
+		first, err := send(behind, "m1", `"a"`, 0)
+		require.NoError(w.t, err)
+		_, err = send(behind, "m2", `"b"`, first.Stamp)
+		require.NoError(w.t, err)
+		w.ends(`"ab"`)
+	})
+}
+
+// stubborn is a step that fails: each time, or as often as the world says.
+func stubborn(options activity.Options) func(w *world, ctx workflow.Context, fails int) (int, error) {
+	return func(w *world, ctx workflow.Context, fails int) (int, error) {
+		tries := 0
+		return workflow.StartStep(ctx, "ran-stubborn", options, func(ctx context.Context) (int, error) {
+			if err := w.during(ctx, time.Second, true); err != nil {
+				return 0, err
+			}
+			if tries = activity.InfoOf(ctx).Attempt; tries <= fails {
+				return 0, activity.Fail("again", "attempt %d", tries)
+			}
+			return tries, nil
+		}).Await(ctx)
+	}
+}
+
+// TestStepsAreRetriedOverInvocations: the attempts of a step are counted, and its waits kept, however little time each
+// invocation has.
+func TestStepsAreRetriedOverInvocations(t *testing.T) {
+	slow := activity.Options{ID: "stubborn", Retry: activity.Retry{Initial: 2 * time.Minute, Coefficient: 1, MaxAttempts: 3}}
+	short := func(int) time.Duration { return 20 * time.Second }
+	t.Run("until one succeeds", func(t *testing.T) {
+		simulate(t, only("main", stubborn(slow)), func(w *world) {
+			w.lifetime = short
+			begun := time.Now()
+			w.start("r", "main", "2")
+			w.settle()
+			w.ends("3")
+			require.GreaterOrEqual(w.t, time.Since(begun), 4*time.Minute)
+			records := w.log("r", 1)
+			require.Less(w.t, len(records), 10, "it waits without a record for each look")
+			resolved := records[len(records)-1].Events[0].(*history.ActivityResolved)
+			require.Len(w.t, resolved.Attempts, 2)
+		})
+	})
+	t.Run("until there are no more", func(t *testing.T) {
+		simulate(t, only("main", stubborn(slow)), func(w *world) {
+			w.lifetime = short
+			w.start("r", "main", "9")
+			w.settle()
+			w.finished()
+			require.Equal(w.t, history.Failed, w.summary("r").Status)
+			require.Equal(w.t, 3, w.ran[executionKey("r", 1, "stubborn")])
+		})
+	})
+	t.Run("within the time for all of them", func(t *testing.T) {
+		limited := slow
+		limited.Retry.MaxAttempts, limited.ScheduleToClose = 0, 5*time.Minute
+		simulate(t, only("main", stubborn(limited)), func(w *world) {
+			w.lifetime = short
+			w.start("r", "main", "9")
+			w.settle()
+			w.finished()
+			require.Equal(w.t, 3, w.ran[executionKey("r", 1, "stubborn")])
+		})
+	})
+	t.Run("but not once it is asked to stop", func(t *testing.T) {
+		simulate(t, only("main", stubborn(slow)), func(w *world) {
+			w.lifetime = short
+			w.start("r", "main", "9")
+			w.pass(time.Minute)
+			begun := time.Now()
+			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+				_, err := e.Cancel(ctx, engine.MailRequest{Run: "r", ID: "stop"}, "enough")
+				return err
+			}))
+			w.pass(5 * time.Second)
+			require.Equal(w.t, history.Cancelled, w.summary("r").Status, "%s after %s", w.show("r"), time.Since(begun))
+			w.settle()
+			w.finished()
+		})
+	})
+}
+
+// TestItemsThatComeWhileTheLogIsRead: an inbox is read; an item comes, is taken, and its author dies before it has sent what
+// follows; then the log is read. The item is unfinished work, not void.
+func TestItemsThatComeWhileTheLogIsRead(t *testing.T) {
+	simulate(t, only("main", twoSignals), func(w *world) {
+		reader := w.activator()
+		require.NoError(w.t, w.deliver(reader, w.begun("1")).wait()) // the run is live there
+		goOn := w.tearLog()
+		torn := w.deliver(reader, look("r"))
+		w.plan(fault{kind: crashBefore, op: "send-tasks", role: "activate"})
+		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"a"`)).wait())
+		goOn()
+		require.NoError(w.t, torn.wait())
+		require.NoError(w.t, w.deliver(reader, look("r")).wait())
+		require.Contains(w.t, w.inbox("r"), "mail#m1")
+		w.settle()
+		w.signal("r", "m2", "go", `"b"`)
+		w.ends(`"ab"`)
+	})
+}
+
+var colour = workflow.NewAttribute[string]("colour")
+
+// TestSummariesShowWhatTheCodeHasSaid: a summary is read; another invocation publishes a state and an attribute; then the log
+// is read, and the run ends. Its summary shows both.
+func TestSummariesShowWhatTheCodeHasSaid(t *testing.T) {
+	simulate(t, only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		first, err := workflow.AwaitSignal(ctx, goSignal)
+		if err != nil {
+			return "", err
+		}
+		workflow.PublishState(ctx, first)
+		workflow.SetAttributes(ctx, colour.Is("red"))
+		second, err := workflow.AwaitSignal(ctx, goSignal)
+		return first + second, err
+	}), func(w *world) {
+		w.put(w.begun("1"))
+		w.settle()
+		goOn := w.tear()
+		torn := w.deliver(w.activator(), look("r"))
+		require.NoError(w.t, w.deliver(w.activator(), w.filed("m1", `"a"`)).wait())
+		w.signal("r", "m2", "go", `"b"`)
+		goOn()
+		require.NoError(w.t, torn.wait())
+		w.ends(`"ab"`)
+		require.Equal(w.t, `"a"`, string(w.summary("r").State))
+		require.Equal(w.t, `"red"`, string(w.summary("r").Attributes["colour"]))
+	})
+}

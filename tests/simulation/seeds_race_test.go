@@ -1,0 +1,6 @@
+//go:build race
+
+package simulation
+
+// fewSeeds is less under the race detector, which takes ten times as long.
+const fewSeeds = 60
