@@ -33,6 +33,10 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
+	if err := v.markLeft(ctx, commit); err != nil {
+		v.slot.drop()
+		return false, err
+	}
 	if lost, err := v.put(ctx, commit); lost || err != nil {
 		return lost, err
 	}
@@ -42,6 +46,26 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	}
 	v.startSteps(stepsOf(l, rec)...)
 	return l.ledger.asksWaiting(rec), nil
+}
+
+// markLeft files an item that marks unfinished work, in one process, before a record that ends a generation and starts a child
+// which outlives it: what else lies in the inbox may die with the process, and nobody looks at a run that has ended and has an
+// empty inbox. The item is nobody's news, and this author's once the record names it.
+func (v *visit) markLeft(ctx context.Context, commit *Commit) error {
+	leaves := slices.ContainsFunc(commit.Record.Commands, func(command history.Command) bool {
+		child, ok := command.(*history.StartChild)
+		return ok && child.OnClose == history.LeaveChildren
+	})
+	if !v.e.Together || !leaves || commit.Record.Closes() == nil {
+		return nil
+	}
+	mark := v.e.newItem(&history.TimerFired{Seq: -v.e.Clock.Now().UnixNano()}, commit.Generation, true) // no command has such a number
+	if _, _, err := v.e.Runs.File(ctx, v.run, mark); err != nil {
+		return err
+	}
+	commit.Record.Again = append(commit.Record.Again, history.Item{Key: mark.Key, Filing: mark.Event.Filing()})
+	v.tidy = append(v.tidy, mark.Key)
+	return nil
 }
 
 // put puts the record, and goes on only if it is there.

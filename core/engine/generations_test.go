@@ -179,3 +179,33 @@ func TestRuleStartLeft(t *testing.T) {
 		})
 	}
 }
+
+// TestLeftChildOutlivesTheProcess: in one process, a record that ends the run starts a child that outlives it, and the process
+// dies with it. All that the record took could be brought back from the log, so nothing of it is on disk.
+func TestLeftChildOutlivesTheProcess(t *testing.T) {
+	for name, again := range map[string]bool{"the run ends": false, "the generation ends": true} {
+		t.Run(name, func(t *testing.T) {
+			simulateAs(t, true, only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+				if workflow.InfoOf(ctx).Generation > 1 {
+					return n, nil
+				}
+				if _, err := workflow.Execute(ctx, callDouble, n); err != nil {
+					return 0, err
+				}
+				workflow.StartChild(ctx, leafChild.With(workflow.ChildOptions{ID: "kid", OnClose: workflow.LeaveChild}), n)
+				if again {
+					return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n)
+				}
+				return n, nil
+			}), func(w *world) {
+				w.plan(fault{kind: crashAfter, op: "put", subject: "r", nth: 2})
+				w.start("r", "main", "1")
+				w.settle()
+				w.finished()
+				kid, err := w.store.Summary(w.t.Context(), "kid")
+				require.NoError(w.t, err)
+				require.Equal(w.t, history.Completed, kid.Status)
+			})
+		})
+	}
+}

@@ -24,17 +24,17 @@ type Mutation struct {
 
 // Overlay gives the flag that builds the module at root without the rule. It fails the test if the text of the rule is not in
 // its file, once, as it was: then the mutation is to be written anew.
-func (m Mutation) Overlay(t testing.TB, root string) string {
-	t.Helper()
+func (m Mutation) Overlay(tb testing.TB, root string) string {
+	tb.Helper()
 	source := filepath.Join(root, m.File)
 	text, err := os.ReadFile(source)
-	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(text), m.Old), "the text of rule %s is not in %s as it was:\n%s", m.Rule, m.File, m.Old)
-	folder := t.TempDir()
+	require.NoError(tb, err)
+	require.Equal(tb, 1, strings.Count(string(text), m.Old), "the text of rule %s is not in %s as it was:\n%s", m.Rule, m.File, m.Old)
+	folder := tb.TempDir()
 	mutant, overlay := filepath.Join(folder, filepath.Base(m.File)), filepath.Join(folder, "overlay.json")
-	require.NoError(t, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.Old, m.New, 1)), 0o600))
+	require.NoError(tb, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.Old, m.New, 1)), 0o600))
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {source: mutant}})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(overlay, replace, 0o600))
+	require.NoError(tb, err)
+	require.NoError(tb, os.WriteFile(overlay, replace, 0o600))
 	return "-overlay=" + overlay
 }

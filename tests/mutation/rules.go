@@ -94,6 +94,7 @@ var Rules = []Mutation{
 	{"what the code has published", "TestSummariesShowWhatTheCodeHasSaid", commitGo, "if l.exec.Published() {", "if done.StateSet {"},
 	{"attributes of a summary from before", "TestSummariesShowWhatTheCodeHasSaid", commitGo,
 		"if summary.Attributes = nil; len(l.exec.Attributes()) > 0 {", "if changed && false {"},
+	{"what marks a left child in one process", "TestLeftChildOutlivesTheProcess", commitGo, "if !v.e.Together || !leaves", "if true || !leaves"},
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
 	{"time goes back (by hand)", "TestRuleTimeGoesOn", administerGo, "later(v.e.Clock.Now().UTC(), fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},

@@ -100,7 +100,7 @@ func (c *caller) act(s *simulation) {
 	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		s.cutShort(p, ctx, patience, cancel)
+		s.cutShort(ctx, p, patience, cancel)
 		var err error
 		request := engine.MailRequest{Run: c.run, ID: a.id, After: c.stamp}
 		input := history.Payload(strconv.Itoa(a.value))
@@ -144,14 +144,13 @@ func (c *caller) act(s *simulation) {
 
 // cutShort ends a wait after a while, but no call that is under way: whether the engine then heeds its context first or the
 // answer is left to chance, and a case must go the same way each time.
-func (s *simulation) cutShort(p *process, ctx context.Context, after time.Duration, cancel func()) {
-	var stop func() bool
-	stop = p.AfterFunc(after, func() {
+func (s *simulation) cutShort(ctx context.Context, p *process, after time.Duration, cancel func()) {
+	stop := p.AfterFunc(after, func() {
 		s.mu.Lock()
 		busy := slices.ContainsFunc(s.parked, func(c *call) bool { return c.invocation == ctx.Value(invocationKey{}) })
 		s.mu.Unlock()
 		if busy && !s.over {
-			s.cutShort(p, ctx, time.Second, cancel)
+			s.cutShort(ctx, p, time.Second, cancel)
 		} else {
 			cancel()
 		}
@@ -194,14 +193,14 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 }
 
 // ask adds acts for all open runs, and lets them be carried out.
-func (s *simulation) ask(do doing, which func(*engine.Summary) bool) (any bool) {
+func (s *simulation) ask(do doing, which func(*engine.Summary) bool) (asked bool) {
 	for _, run := range s.checks.names() {
 		if summary := s.summary(run); which(summary) {
 			s.callers = append(s.callers, &caller{name: "operator", run: run, at: s.now, acts: []act{{do: do, id: fmt.Sprintf("%s.%s", do, run)}}})
-			any = true
+			asked = true
 		}
 	}
-	return any
+	return asked
 }
 
 func open(summary *engine.Summary) bool { return !summary.Status.Closed() }

@@ -146,6 +146,10 @@ func (c *code) node(s surface, n *node) error {
 	case doCall, doStep, doSleep, doReceive, doChild, doBranch:
 		value, err := s.await(c.start(s, n))
 		return c.saw(n, value, err)
+	case doLeave:
+		c.start(s, n.Inside[0][0])
+		c.see("%s", n.ID)
+		return nil
 	case doParallel:
 		branches := make([]func(surface) error, len(n.Inside))
 		for i := range n.Inside {

@@ -60,7 +60,7 @@ const (
 	// What is no call of the engine's.
 	resumeMessage = "resume message"
 	taskMessage   = "task message"
-	process_      = "process"
+	processes     = "process"
 	queues        = "queues"
 )
 
@@ -88,7 +88,7 @@ func (f fault) meets() []string {
 	case delivered2, late, unacknowledged:
 		return messages
 	case coldStart:
-		return []string{process_}
+		return []string{processes}
 	}
 	return []string{queues}
 }
@@ -183,7 +183,7 @@ func rarity(kind fault, operation string) int {
 	switch operation {
 	case block, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
-	case create, saveTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, process_:
+	case create, saveTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
 		return 3
 	}
 	return 1

@@ -22,9 +22,8 @@ type naive struct {
 
 	strands  []*strand // not ended
 	ready    []*strand // for the next round
-	current  *strand
-	handlers int // dispatched
-	arrived  int // signals
+	handlers int       // dispatched
+	arrived  int       // signals
 	root     *naiveScope
 	pending  []*promise // operations, in order of their numbers
 	waits    []*promise // for signals and conditions, in order
@@ -332,7 +331,7 @@ func (n *naive) cancelOperation(p *promise, cause error) {
 
 // Strands and their turns.
 
-func (n *naive) spawn(path []int, run func(*strand)) *strand {
+func (n *naive) spawn(path []int, run func(*strand)) {
 	s := &strand{n: n, path: path}
 	s.resume, s.stop = iter.Pull(func(yield func(struct{}) bool) {
 		s.yield = yield
@@ -345,7 +344,6 @@ func (n *naive) spawn(path []int, run func(*strand)) *strand {
 	})
 	n.strands = append(n.strands, s)
 	s.wake()
-	return s
 }
 
 func (s *strand) wake() {

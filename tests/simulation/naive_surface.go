@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -70,7 +71,7 @@ func (s naiveSurface) receive(name string) *promise {
 
 func (s naiveSurface) branch(run func(surface) error) future {
 	n, p := s.s.n, &promise{scope: s.in}
-	path := append(s.s.path[:len(s.s.path):len(s.s.path)], ofBranch, s.s.branches)
+	path := slices.Concat(s.s.path, []int{ofBranch, s.s.branches})
 	s.s.branches++
 	n.spawn(path, func(inner *strand) { n.settle(p, 0, run(naiveSurface{inner, s.in})) })
 	return p
@@ -304,7 +305,7 @@ func (s naiveSurface) phase(d time.Duration, handle func(value, state int) (int,
 				return
 			}
 			left++
-			path := append(inner.s.path[:len(inner.s.path):len(inner.s.path)], ofAsync, inner.s.asyncs)
+			path := slices.Concat(inner.s.path, []int{ofAsync, inner.s.asyncs})
 			inner.s.asyncs++
 			n.spawn(path, func(async *strand) {
 				_ = leave(naiveSurface{async, s.in}) // its error is logged, and changes nothing

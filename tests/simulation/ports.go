@@ -57,7 +57,7 @@ func (s *simulation) perform(c *call) {
 	if c.invocation != nil && c.operation == look && c.detail != theLog {
 		c.invocation.looked[c.subject] = s.events
 	}
-	kind := none
+	var kind fault
 	switch {
 	case !s.limits.together:
 		possible := []fault{failsBefore, throttled, losesAnswer, diesBefore, diesAfter}

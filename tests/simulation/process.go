@@ -228,7 +228,7 @@ type job struct {
 	step   bool
 	due    time.Time
 	beats  int
-	go_    chan struct{} // it goes on
+	wake   chan struct{} // it goes on
 }
 
 // perform is the function of every activity and step.
@@ -236,7 +236,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 	s := p.s
 	n := s.checks.nodes[e.Program+"."+e.Node]
 	info := activity.InfoOf(ctx)
-	w := &job{p: p, key: info.Run + " " + info.IdempotencyKey, step: step, beats: n.Beats, go_: make(chan struct{}, 1)}
+	w := &job{p: p, key: info.Run + " " + info.IdempotencyKey, step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	s.begun++
 	w.number = s.begun
@@ -253,7 +253,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 	s.mu.Unlock()
 	for {
 		select {
-		case <-w.go_:
+		case <-w.wake:
 		case <-ctx.Done():
 			s.mu.Lock()
 			s.works = slices.DeleteFunc(s.works, func(other *job) bool { return other == w })
@@ -287,7 +287,7 @@ func (s *simulation) proceed(w *job) {
 	s.works = slices.DeleteFunc(s.works, func(other *job) bool { return other == w })
 	s.mu.Unlock()
 	s.note("%s goes on with %s", w.p.name, w.key)
-	w.go_ <- struct{}{}
+	w.wake <- struct{}{}
 }
 
 // deploy replaces the code: what is under way goes on with the old one, which is replaced once it is idle.

@@ -27,6 +27,7 @@ const (
 	doReceive   verb = "receive"   // the next signal "s"
 	doChild     verb = "child"     // a run of another program
 	doBranch    verb = "branch"    // Inside[0] as a branch
+	doLeave     verb = "leave"     // Inside[0] is started, and nobody waits for it
 	doParallel  verb = "parallel"  // all of Inside, side by side
 	doRace      verb = "race"      // the first of Inside[0] that settles
 	doAll       verb = "all"       // all of Inside[0]
@@ -136,6 +137,11 @@ func (g *generator) node(depth int) *node {
 		if g.random.IntN(2) == 0 {
 			n.Inside = [][]*node{g.block(1, depth+2)}
 		}
+		return n
+	}
+	if g.random.IntN(3) == 0 {
+		n := g.new(doLeave)
+		n.Inside = [][]*node{{g.startable(depth + 1)}}
 		return n
 	}
 	n := g.new(passing[g.random.IntN(len(passing))])
@@ -256,7 +262,7 @@ func (p *program) without(ids map[string]bool) {
 			for i := range n.Inside {
 				n.Inside[i] = cut(n.Inside[i])
 			}
-			if starts := n.Verb == doRace || n.Verb == doAll || n.Verb == doAny; starts && len(n.Inside[0]) == 0 {
+			if starts := n.Verb == doRace || n.Verb == doAll || n.Verb == doAny || n.Verb == doLeave; starts && len(n.Inside[0]) == 0 {
 				continue // a race of nothing is an error, not a smaller race
 			}
 			kept = append(kept, n)

@@ -238,7 +238,7 @@ func (s *simulation) addChores(add func(int, func())) {
 		add(2, s.fire)
 	}
 	if !s.limits.together && !s.faults.over {
-		if s.random.IntN(40) == 0 && s.faults.strikes(coldStart, process_) {
+		if s.random.IntN(40) == 0 && s.faults.strikes(coldStart, processes) {
 			add(4, s.replaceIdle)
 		}
 		if s.random.IntN(12) == 0 && s.faults.strikes(purged, queues) {

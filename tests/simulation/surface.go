@@ -22,8 +22,8 @@ var (
 // errand is the input of an activity: which node of which program it belongs to.
 type errand struct{ Program, Node string }
 
-// real is the surface of core/workflow.
-type real struct {
+// onWorkflow is the surface of core/workflow.
+type onWorkflow struct {
 	ctx workflow.Context
 	// step runs a step's function.
 	step func(ctx context.Context, e errand) (int, error)
@@ -40,7 +40,7 @@ func valued(f workflow.Future[int]) realFuture {
 	return realFuture{awaitable: f, value: f, await: f.Await}
 }
 
-func (s real) start(p *program, n *node) future {
+func (s onWorkflow) start(p *program, n *node) future {
 	e := errand{p.Name, n.ID}
 	switch n.Verb {
 	case doCall:
@@ -72,13 +72,13 @@ func options(n *node) activity.Options {
 	return o
 }
 
-func (s real) branch(run func(surface) error) future {
-	return valued(workflow.Go(s.ctx, func(ctx workflow.Context) (int, error) { return 0, run(real{ctx, s.step}) }))
+func (s onWorkflow) branch(run func(surface) error) future {
+	return valued(workflow.Go(s.ctx, func(ctx workflow.Context) (int, error) { return 0, run(onWorkflow{ctx, s.step}) }))
 }
 
-func (s real) await(f future) (int, error) { return f.(realFuture).await(s.ctx) }
+func (s onWorkflow) await(f future) (int, error) { return f.(realFuture).await(s.ctx) }
 
-func (s real) race(futures []future) (int, error) {
+func (s onWorkflow) race(futures []future) (int, error) {
 	all := make([]workflow.Awaitable, len(futures))
 	for i, f := range futures {
 		all[i] = f.(realFuture).awaitable
@@ -94,40 +94,42 @@ func values(futures []future) []workflow.Future[int] {
 	return all
 }
 
-func (s real) all(futures []future) ([]int, error) { return workflow.All(s.ctx, values(futures)...) }
+func (s onWorkflow) all(futures []future) ([]int, error) {
+	return workflow.All(s.ctx, values(futures)...)
+}
 
-func (s real) any(futures []future) (int, int, error) {
+func (s onWorkflow) any(futures []future) (int, int, error) {
 	return workflow.Any(s.ctx, values(futures)...)
 }
 
-func (s real) parallel(branches []func(surface) error) error {
+func (s onWorkflow) parallel(branches []func(surface) error) error {
 	all := make([]func(workflow.Context) (struct{}, error), len(branches))
 	for i, run := range branches {
-		all[i] = func(ctx workflow.Context) (struct{}, error) { return struct{}{}, run(real{ctx, s.step}) }
+		all[i] = func(ctx workflow.Context) (struct{}, error) { return struct{}{}, run(onWorkflow{ctx, s.step}) }
 	}
 	_, err := workflow.Parallel(s.ctx, all...)
 	return err
 }
 
-func (s real) condition(holds func() bool) error { return workflow.AwaitCondition(s.ctx, holds) }
+func (s onWorkflow) condition(holds func() bool) error { return workflow.AwaitCondition(s.ctx, holds) }
 
-func (s real) onSignal(name string, handle func(surface, int) error) {
+func (s onWorkflow) onSignal(name string, handle func(surface, int) error) {
 	if name != signalH.Name() {
 		panic("no handler for signal " + name)
 	}
-	workflow.HandleSignal(s.ctx, signalH, func(ctx workflow.Context, value int) error { return handle(real{ctx, s.step}, value) })
+	workflow.HandleSignal(s.ctx, signalH, func(ctx workflow.Context, value int) error { return handle(onWorkflow{ctx, s.step}, value) })
 }
 
-func (s real) onUpdate(name string, handle func(surface, int) (int, error), validate func(int) error) {
+func (s onWorkflow) onUpdate(name string, handle func(surface, int) (int, error), validate func(int) error) {
 	if name != updateU.Name() {
 		panic("no handler for update " + name)
 	}
 	workflow.HandleUpdate(s.ctx, updateU, func(ctx workflow.Context, value int) (int, error) {
-		return handle(real{ctx, s.step}, value)
+		return handle(onWorkflow{ctx, s.step}, value)
 	}, validate)
 }
 
-func (s real) phase(d time.Duration, handle func(value, state int) (int, bool), leave func(surface) error) (int, error) {
+func (s onWorkflow) phase(d time.Duration, handle func(value, state int) (int, bool), leave func(surface) error) (int, error) {
 	p := workflow.NewPhase(0).Within(d)
 	workflow.OnSignal(p, signalP, func(_ workflow.Context, value, state int) workflow.Next[int] {
 		next, stop := handle(value, state)
@@ -135,30 +137,30 @@ func (s real) phase(d time.Duration, handle func(value, state int) (int, bool), 
 		case stop:
 			return workflow.Stop(next)
 		case leave != nil:
-			return workflow.Leave(next, func(ctx workflow.Context) error { return leave(real{ctx, s.step}) })
+			return workflow.Leave(next, func(ctx workflow.Context) error { return leave(onWorkflow{ctx, s.step}) })
 		}
 		return workflow.Stay(next)
 	})
 	return p.Run(s.ctx)
 }
 
-func (s real) within(d time.Duration) (surface, func()) {
+func (s onWorkflow) within(d time.Duration) (surface, func()) {
 	inner, cancel := workflow.WithTimeout(s.ctx, d)
-	return real{inner, s.step}, cancel
+	return onWorkflow{inner, s.step}, cancel
 }
 
-func (s real) scope() (surface, func()) {
+func (s onWorkflow) scope() (surface, func()) {
 	inner, cancel := workflow.WithCancel(s.ctx)
-	return real{inner, s.step}, cancel
+	return onWorkflow{inner, s.step}, cancel
 }
 
-func (s real) shield() surface        { return real{workflow.Shield(s.ctx), s.step} }
-func (s real) patched(id string) bool { return workflow.Patched(s.ctx, id) }
-func (s real) publish(state int)      { workflow.PublishState(s.ctx, state) }
-func (s real) attribute(value int)    { workflow.SetAttributes(s.ctx, keyed.Is(value)) }
-func (s real) now() time.Time         { return workflow.Now(s.ctx) }
-func (s real) random() uint64         { return workflow.Random(s.ctx).Uint64() }
-func (s real) yield()                 { workflow.Yield(s.ctx) }
+func (s onWorkflow) shield() surface        { return onWorkflow{workflow.Shield(s.ctx), s.step} }
+func (s onWorkflow) patched(id string) bool { return workflow.Patched(s.ctx, id) }
+func (s onWorkflow) publish(state int)      { workflow.PublishState(s.ctx, state) }
+func (s onWorkflow) attribute(value int)    { workflow.SetAttributes(s.ctx, keyed.Is(value)) }
+func (s onWorkflow) now() time.Time         { return workflow.Now(s.ctx) }
+func (s onWorkflow) random() uint64         { return workflow.Random(s.ctx).Uint64() }
+func (s onWorkflow) yield()                 { workflow.Yield(s.ctx) }
 
 // definition makes a workflow of a program. Each life of a run in memory is announced, with the code that it has.
 func definition(p *program, second bool, announce func(run string, generation int, c *code), step func(context.Context, errand) (int, error)) workflow.Definition {
@@ -167,7 +169,7 @@ func definition(p *program, second bool, announce func(run string, generation in
 		c := &code{program: p, second: second}
 		info := workflow.InfoOf(ctx)
 		announce(info.Run, info.Generation, c)
-		result, err := c.main(real{ctx, step}, input)
+		result, err := c.main(onWorkflow{ctx, step}, input)
 		if errors.Is(err, errContinue) {
 			return workflow.ContinueAsNew(ctx, self, result)
 		}

@@ -1,0 +1,24 @@
+// Package simulation runs the real engine, unchanged, in a world that a seed drives: what comes next, what time it is, and what
+// goes wrong. The same seed goes the same way, so whatever it finds can be repeated, and made smaller.
+//
+// Every call that the engine makes of the world (a port's) waits until the simulation answers it: as it should; not at all; as
+// if it had not happened, though it did; in part; with what was true a moment ago. Messages come twice, late, out of order, to
+// two at once. Processes die between any two calls, run out of time, come back cold; their clocks differ; all queues are lost.
+// Between two events all goroutines are quiet: testing/synctest says when. Time is the simulation's own.
+//
+// Programs (program.go) are drawn, too: activities, steps, timers, signals, updates, children, scopes, phases, patches,
+// generations, in branches within branches. The same program is carried out twice (code.go): on core/workflow (surface.go),
+// under faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no
+// replay. After every record (checks.go):
+//
+//   - the log has no gap, nothing twice, no time that goes back; nothing is resolved that nothing waits for;
+//   - its commands are those of the second implementation, and so is what the author's code saw: live in the process that put
+//     the record, and replayed by a witness;
+//   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left.
+//
+// Once faults stop: every run ends or waits for people, every accepted mail was taken, in its sender's order; every answer
+// that a caller was given is the log's.
+//
+// Read it in the order case.go, faults.go, simulation.go, process.go, ports.go, queue.go, callers.go, checks.go; then programs.
+// Not simulated: reset, reuse of an id, completion by token, retention; stuck code. core/engine has tests for them.
+package simulation
