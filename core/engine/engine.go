@@ -23,7 +23,8 @@ type Config struct {
 	Version string
 	// Worker names this process in the history of attempts.
 	Worker string
-	// StuckAfter is how long a unit may keep its turn. Zero: 5 s. Negative: for ever (in a debugger).
+	// StuckAfter is how long a unit may keep its turn, give or take a tenth, of the time in which the process runs. Zero: 5 s.
+	// Negative: for ever (in a debugger).
 	StuckAfter time.Duration
 	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000.
 	LiveRuns int
