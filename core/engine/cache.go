@@ -22,6 +22,8 @@ type slot struct {
 	held    chan struct{} // has room for one
 	waiting int           // visits that hold it or wait for it
 	place   *list.Element // in idle
+	// replaying is where whoever holds it has a place, until its run is live; nil: none.
+	replaying *replays
 }
 
 func newCache(most int) *cache {
@@ -53,6 +55,7 @@ func (c *cache) hold(ctx context.Context, run string) (*slot, error) {
 
 // release gives the run back, with its live run, if it has one still.
 func (c *cache) release(s *slot) {
+	s.replayed()
 	<-s.held
 	c.leave(s)
 }

@@ -26,7 +26,8 @@ type Config struct {
 	// StuckAfter is how long a unit may keep its turn, give or take a tenth, of the time in which the process runs. Zero: 5 s.
 	// Negative: for ever (in a debugger).
 	StuckAfter time.Duration
-	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000.
+	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000. Of the others, 16
+	// at a time are replayed from their logs, however many are due: the rest wait.
 	LiveRuns int
 	// Poll is how often a caller that waits looks again on its own. Zero: 500 ms.
 	Poll time.Duration
@@ -42,6 +43,7 @@ type Engine struct {
 	config   Config
 	registry *registry.Registry
 	live     *cache
+	replays  replays
 	watch    *watch
 	attempts attempts
 	workers  *workers
