@@ -47,6 +47,12 @@ func (c *connection) close() (err error) {
 	return errors.Join(err, c.conn.Close())
 }
 
+// keepWAL has closing leave the write-ahead log where it is: as evidence, and so that the next to open the file sees it, too.
+func (c *connection) keepWAL() error {
+	_, err := c.conn.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+	return err
+}
+
 // script runs any number of statements without arguments.
 func (c *connection) script(text string) error {
 	_, err := c.conn.(driver.ExecerContext).ExecContext(context.Background(), text, nil)

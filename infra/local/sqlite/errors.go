@@ -68,8 +68,8 @@ func explain(file string, err error) error {
 }
 
 func damaged(file string, cause error) error {
-	return fault("%s is damaged (%s): put a copy of it in its place, or save what can be saved with `sqlite3 %s .recover`",
-		file, cause.Error(), file, engine.ErrUnavailable, cause)
+	return fault("%s is damaged (%s): put a copy of it in its place, and delete %s-wal if that is there; or save what can be saved with "+
+		"`sqlite3 %s .recover`", file, cause.Error(), file, file, engine.ErrUnavailable, cause)
 }
 
 // unavailable marks an error that prevented a write.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -113,12 +114,15 @@ func fileOf(path string) (string, error) {
 
 // open opens the file, makes or migrates the schema, and checks it if it was not closed.
 func open(file string) (*connection, error) {
+	if err := checkPair(file); err != nil {
+		return nil, err
+	}
 	db, err := connect(file)
 	if err != nil {
 		return nil, explain(file, err)
 	}
 	if err := db.enter(file); err != nil {
-		_ = db.close() // the first error is the one to report
+		_, _ = db.keepWAL(), db.close() // the first error is the one to report
 		return nil, explain(file, err)
 	}
 	return db, nil
@@ -127,13 +131,16 @@ func open(file string) (*connection, error) {
 func (c *connection) enter(file string) error {
 	// EXCLUSIVE: one process, one connection, and no shared memory beside the file. FULL: a commit is flushed when it
 	// returns. The cache is 64 MB.
-	err := c.script(`PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
+	err := c.script(`PRAGMA page_size=` + strconv.Itoa(pageSize) + `; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
 		PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=1000`)
 	if err != nil {
 		return err
 	}
-	version, err := c.version(file)
+	version, err := c.version(file) // from here on, the file is this process's alone
 	if err != nil {
+		return err
+	}
+	if err := checkWAL(file); err != nil {
 		return err
 	}
 	if err := c.script("PRAGMA journal_mode=WAL"); err != nil {
