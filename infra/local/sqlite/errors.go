@@ -10,7 +10,10 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-var errClosed = fault("the store is closed", engine.ErrUnavailable)
+var (
+	errClosed   = fault("the store is closed", engine.ErrUnavailable)
+	errMistyped = errors.New("a column has a value of another type than it was given")
+)
 
 // Error says which file, what happened, and what to do. errors.Is finds [engine.ErrUnavailable] in it where trying again
 // may help.
@@ -42,6 +45,9 @@ func fault(format string, args ...any) error {
 func explain(file string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, errMistyped) {
+		return damaged(file, err)
 	}
 	var cause *sqlite.Error
 	if explained := (*Error)(nil); errors.As(err, &explained) || !errors.As(err, &cause) {

@@ -224,24 +224,25 @@ func weigh(s *engine.Summary) int {
 	return size
 }
 
-// load reads a run from the table.
+// load reads a run from the table. Of one that is blocked it gives what can be read, so that it can be shown, and ended;
+// else history.ErrUnreadable, whereupon it is blocked.
 func load(db *connection, name string) (*run, error) {
 	var r *run
 	var unreadable error
-	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary, block
-		FROM run WHERE run = ?`, func(row []driver.Value) bool {
+	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), `+summaryColumns+
+		` FROM run WHERE run = ?`, func(row []driver.Value) bool {
 		r = &run{name: name, number: row[0].(int64), stream: row[1].(int64), loaded: true, inbox: map[string]engine.Item{}}
 		if key, there := row[2].(int64); there {
 			r.last = int(key & maxNumber)
 		}
-		r.summary, unreadable = decodeSummary(row[3].([]byte), row[4])
+		r.summary, unreadable = readSummary(row[3:])
 		return false
 	}, name)
-	if err == nil {
-		err = unreadable
-	}
 	if err == nil && r == nil {
 		err = noRun(name)
+	}
+	if err == nil && r.summary.Blocked == nil {
+		err = unreadable
 	}
 	if err != nil {
 		return nil, err
@@ -249,12 +250,14 @@ func load(db *connection, name string) (*run, error) {
 	r.bytes = weigh(r.summary)
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
 		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
-		text := row[2].([]byte)
+		text := blob(row[2])
 		item.Event, unreadable = history.DecodeEvent(text)
-		r.inbox[item.Key] = item
-		return unreadable == nil
+		if unreadable == nil {
+			r.inbox[item.Key] = item
+		}
+		return unreadable == nil || r.summary.Blocked != nil
 	}, r.number)
-	if err == nil {
+	if err == nil && r.summary.Blocked == nil {
 		err = unreadable
 	}
 	return r, err

@@ -70,7 +70,7 @@ func (s *Store) page(ctx context.Context, stream int64, after int) (records []*h
 	err = s.read(ctx, func(db *connection) error {
 		size := 0
 		return db.rows("SELECT record FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
-			text := row[0].([]byte)
+			text := blob(row[0])
 			if size += len(text); len(texts) > 0 && size > pageBytes {
 				more = true
 				return false
