@@ -112,8 +112,17 @@ func fileOf(path string) (string, error) {
 	return file, nil
 }
 
-// open opens the file, makes or migrates the schema, and checks it if it was not closed.
-func open(file string) (*connection, error) {
+// doubt is whether a file is to be checked for damage when it is opened: that takes seconds, in which nobody else is served.
+type doubt int
+
+const (
+	unlessClosed doubt = iota // if the last process did not close it
+	never                     // this process has it, and lost only the connection
+	always                    // this process has seen damage
+)
+
+// open opens the file, makes or migrates the schema, and checks it.
+func open(file string, check doubt) (*connection, error) {
 	if err := checkPair(file); err != nil {
 		return nil, err
 	}
@@ -121,14 +130,14 @@ func open(file string) (*connection, error) {
 	if err != nil {
 		return nil, explain(file, err)
 	}
-	if err := db.enter(file); err != nil {
+	if err := db.enter(file, check); err != nil {
 		_, _ = db.keepWAL(), db.close() // the first error is the one to report
 		return nil, explain(file, err)
 	}
 	return db, nil
 }
 
-func (c *connection) enter(file string) error {
+func (c *connection) enter(file string, check doubt) error {
 	// EXCLUSIVE: one process, one connection, and no shared memory beside the file. FULL: a commit is flushed when it
 	// returns. The cache is 64 MB.
 	err := c.script(`PRAGMA page_size=` + strconv.Itoa(pageSize) + `; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
@@ -153,7 +162,7 @@ func (c *connection) enter(file string) error {
 	if err != nil {
 		return err
 	}
-	if opened > 0 {
+	if check == always || check == unlessClosed && opened > 0 {
 		if err := c.check(file); err != nil {
 			return err
 		}

@@ -53,6 +53,7 @@ type Store struct {
 	// mutexes of hot and queue.
 	table  sync.Mutex
 	db     *connection // nil: it failed, and is opened again by the next who needs it
+	doubt  doubt       // with which it is
 	closed bool
 	number int64 // the last one given to a run or a stream
 
@@ -74,12 +75,12 @@ func Open(path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, options: options.withDefaults()}
+	s := &Store{file: file, options: options.withDefaults(), doubt: never}
 	s.hot.limit = s.options.HotRuns
 	s.hot.clear()
 	s.queue.ride = s.options.RideDelay
 	s.queue.flush = func() { _ = s.submit(nil) } // what failed is queued again, and tells those who wait
-	if s.db, err = open(file); err != nil {
+	if s.db, err = open(file, unlessClosed); err != nil {
 		return nil, err
 	}
 	if s.number, err = lastNumber(s.db); err != nil {
@@ -136,7 +137,7 @@ func (s *Store) use() error {
 		s.table.Unlock()
 		return errClosed
 	}
-	db, err := open(s.file)
+	db, err := open(s.file, s.doubt)
 	if err != nil {
 		s.table.Unlock()
 		return unavailable(err)
