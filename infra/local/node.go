@@ -64,7 +64,7 @@ type Node struct {
 // if it fails.
 func Start(ctx context.Context, config Config) (*Node, error) {
 	config = config.withDefaults()
-	n := &Node{config: config, queue: newQueue(config.Visits, config.Activities)}
+	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities)}
 	store := config.Store
 	var err error
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
