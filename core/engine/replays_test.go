@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,6 +39,9 @@ func (s *storm) breaks(w *world, n int) (due []*delivery) {
 	}
 	w.settle()
 	s.most.Store(0)
+	if w.together {
+		w.locked(func() { w.kill(w.processes[0]) })
+	}
 	p := w.activator()
 	for i := range n {
 		w.signal(fmt.Sprint("run-", i), "m", "go", `"x"`)
@@ -79,7 +84,7 @@ func TestCallersComeBeforeThoseWhoWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &storm{}
-			simulate(t, only("main", s.code), func(w *world) {
+			simulateAs(t, true, only("main", s.code), func(w *world) {
 				due := s.breaks(w, 100)
 				<-time.After(time.Second / 2)
 				s.begun.Store(0)
@@ -94,16 +99,29 @@ func TestCallersComeBeforeThoseWhoWait(t *testing.T) {
 	}
 }
 
-// A place that a caller no longer waits for goes to somebody else.
+// Who gives up waiting takes no place, and whoever comes later gets one.
 func TestNobodyWaitsForThoseWhoGaveUp(t *testing.T) {
 	s := &storm{}
 	simulate(t, only("main", s.code), func(w *world) {
 		due := s.breaks(w, 40)
 		p := w.processes[len(w.processes)-1]
-		ctx, stop := context.WithTimeout(p.in(), time.Second/2)
-		defer stop()
-		_, err := p.engine.Query(ctx, "run-39", "sum", nil)
-		require.ErrorIs(w.t, err, context.DeadlineExceeded)
+		for range 2 {
+			ctx, stop := context.WithTimeout(p.in(), time.Second/2)
+			var asking sync.WaitGroup
+			var gaveUp atomic.Int64
+			for i := range 20 {
+				asking.Go(func() {
+					if _, err := p.engine.Query(ctx, fmt.Sprint("run-", 20+i), "sum", nil); errors.Is(err, context.DeadlineExceeded) {
+						gaveUp.Add(1)
+					}
+				})
+			}
+			asking.Wait()
+			stop()
+			require.Positive(w.t, gaveUp.Load())
+		}
+		_, err := p.engine.Query(p.in(), "run-39", "sum", nil)
+		require.NoError(w.t, err)
 		for _, d := range due {
 			require.NoError(w.t, d.wait())
 		}

@@ -36,7 +36,7 @@ type Config struct {
 	// Visits and Activities are how many runs may be looked at, and how many activities executed, at one time. Zero: 10,000
 	// and 1,000.
 	Visits, Activities int
-	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000. Of the others, 16 at a time are replayed
+	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000. Of the others, few at a time are replayed
 	// from their logs: see [engine.Config].
 	LiveRuns int
 	// Retention is how long ended runs are kept. Zero: 30 days. Negative: for ever.

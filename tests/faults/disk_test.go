@@ -59,7 +59,7 @@ func (d *disk) enter() []string {
 
 // outside is a file of the disk as this process sees it.
 func (d *disk) outside(name string) string {
-	return filepath.Join("/proc", strconv.Itoa(d.holder), "root", d.folder, name)
+	return filepath.Join(fmt.Sprintf("/proc/%d/root", d.holder), d.folder, name)
 }
 
 // fill leaves so many bytes free, as far as others do not free more.

@@ -9,5 +9,5 @@
 //	FAULTS_FULL   how often its disk is full (3)
 //	FAULTS_TEARS  how often its files are torn and damaged (4)
 //	FAULTS_KILLS  how often it is killed while it starts (10)
-//	FAULTS_RUNS   how many runs are due at once (1000), each with FAULTS_RECORDS records (100)
+//	FAULTS_RUNS   how many runs are due at once (1000), every tenth with FAULTS_RECORDS records (200), the others with a 20th of that
 package faults

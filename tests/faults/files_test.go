@@ -76,12 +76,11 @@ func commits(log []byte) (ends []int) {
 
 // tear makes of what follows the last commit what a machine may leave that loses its power: less of it, other bytes, or more.
 func (f files) tear(random *rand.Rand) files {
-	end := logHeader
-	if ends := commits(f.log); len(ends) > 0 {
-		end = ends[len(ends)-1]
-	} else {
+	ends := commits(f.log)
+	if len(ends) == 0 {
 		return f
 	}
+	end := ends[len(ends)-1]
 	tail := append([]byte(nil), f.log[end:]...)
 	switch random.IntN(4) {
 	case 0:

@@ -77,7 +77,7 @@ func (d *tally) others(ctx context.Context, t *testing.T, random *rand.Rand, fro
 	d.lost += upToAMoment(ctx, t, c, all)
 	s.Kill()
 
-	if damaged, any := left.damage(random); any {
+	if damaged, done := left.damage(random); done {
 		d.damagedLogs++
 		d.refuses(ctx, t, on(t, from, damaged), "reprise.db-wal is damaged at byte")
 	}

@@ -95,7 +95,7 @@ var napping = workflow.New("napping", func(ctx workflow.Context, naps []int) (in
 // slow keeps its turn for longer than it should, but for less than it may, again and again.
 var slow = workflow.New("slow", func(ctx workflow.Context, turns int) (int, error) {
 	for range turns {
-		<-time.After(3 * time.Second / 2)
+		<-time.After(3 * time.Second)
 		if err := workflow.Sleep(ctx, time.Millisecond); err != nil {
 			return 0, err
 		}

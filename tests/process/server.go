@@ -33,7 +33,7 @@ type Server struct {
 	// Last is the end of what it printed.
 	Last *Output
 
-	t       testing.TB
+	t       *testing.T
 	process *life
 }
 
@@ -65,7 +65,7 @@ func (o *Output) String() string {
 }
 
 // Build builds the program that ships.
-func Build(t testing.TB) (binary string) {
+func Build(t *testing.T) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), "reprise")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/reprise")
@@ -76,7 +76,7 @@ func Build(t testing.TB) (binary string) {
 }
 
 // New chooses where a server listens and keeps its runs. It is killed at the end of the test.
-func New(t testing.TB, command ...string) *Server {
+func New(t *testing.T, command ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, Command: command, Data: t.TempDir(), Last: &Output{}}
 	probe, err := net.Listen("tcp", "127.0.0.1:0")
@@ -117,10 +117,13 @@ func (s *Server) Start() {
 	}(s.process)
 }
 
+// longest is how long a server may take to answer: it reads the logs of all open runs first.
+const longest = 3 * time.Minute
+
 // Await waits until the server answers.
 func (s *Server) Await(ctx context.Context, c *client.Client) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	for c.Health(ctx) != nil {
 		select {
@@ -176,7 +179,7 @@ func (s *Server) Stop() {
 // Comes has it start, and waits until it answers, or has ended by itself; then said is why.
 func (s *Server) Comes(ctx context.Context, c *client.Client) (up bool, said string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	s.Last = &Output{}
 	s.Start()

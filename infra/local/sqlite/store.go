@@ -7,6 +7,13 @@
 // [engine.Item.Durable], lives in memory only: it dies with the process, as the queues beside this store do
 // ([engine.Ports.Together]).
 //
+// What was acknowledged is there after any crash, as long as the disk has what it says is flushed. The tail of the write-ahead
+// log that a crash or a power cut leaves was never acknowledged, and is dropped. Damage is an error that names the file and what
+// to do: a log damaged before its last commit, a database cut short, emptied, or with broken pages (found by the check after a
+// process that did not close it, else when they are read). A run with a row that cannot be decoded is blocked alone. What
+// nothing here can see: a log that ends earlier than it did, damage within its very last commit, and bytes changed inside of
+// a value that is still one.
+//
 // The file does not shrink: pages that are freed, by tidied inboxes and by [Store.DeleteClosed], are used again.
 package sqlite
 

@@ -30,7 +30,7 @@ func checkWAL(file string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // it was only read
 	r := &walReader{in: bufio.NewReaderSize(log, 1<<18)}
 	broken, lost, err := r.read()
 	if err != nil {
