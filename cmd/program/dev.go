@@ -201,7 +201,11 @@ func (p *program) openNode(ctx context.Context, given devFlags) (*local.Node, st
 	if err != nil {
 		return nil, "", err
 	}
-	store, err := sqlite.Open(filepath.Join(folder, "reprise.db"), sqlite.Options{})
+	file := filepath.Join(folder, "reprise.db")
+	if err := emptied(folder, file); err != nil {
+		return nil, "", err
+	}
+	store, err := sqlite.Open(file, sqlite.Options{})
 	if err != nil {
 		code := broken
 		if strings.Contains(err.Error(), "in use") {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
@@ -43,12 +44,8 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 			return nil, "", err
 		}
 	}
-	for _, found := range l.found {
-		summary, err := decodeSummary(found.summary, found.block)
-		if err != nil {
-			return nil, "", err
-		}
-		page = append(page, summary)
+	for _, row := range l.found {
+		page = append(page, shown(readSummary(row)))
 	}
 	if l.more {
 		next = l.last.String()
@@ -72,17 +69,11 @@ func parseSpot(cursor string) (p spot, err error) {
 type listing struct {
 	query engine.ListQuery
 	limit int
-	at    spot // looked at last
-	last  spot // of the page
-	found []stored
+	at    spot             // looked at last
+	last  spot             // of the page
+	found [][]driver.Value // of summaryColumns
 	size  int
 	more  bool
-}
-
-// stored is a summary as the table has it.
-type stored struct {
-	summary []byte
-	block   driver.Value
 }
 
 // step looks at some rows, and says whether the page is complete.
@@ -105,9 +96,8 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 		if l.more = len(l.found) == l.limit || l.size > listBytes; l.more {
 			return true, nil
 		}
-		err := db.rows("SELECT summary, block FROM run WHERE number = ?", func(row []driver.Value) bool {
-			text := row[0].([]byte)
-			l.found, l.size, l.last = append(l.found, stored{text, row[1]}), l.size+len(text), at
+		err := db.rows("SELECT "+summaryColumns+" FROM run WHERE number = ?", func(row []driver.Value) bool {
+			l.found, l.size, l.last = append(l.found, slices.Clone(row)), l.size+len(blob(row[0])), at
 			return false
 		}, at.number)
 		if err != nil {

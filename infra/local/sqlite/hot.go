@@ -39,7 +39,9 @@ type run struct {
 	last    int   // the number of its last record
 	bytes   int
 	inbox   map[string]engine.Item
-	// unreadable says why, of items in the inbox without an event: mail is still filed, and the run can be blocked.
+	// broken says why the summary has no more than what the columns beside it say, if that is so; and unreadable why items in the
+	// inbox have no event. Nobody looks at such a run; but mail is still filed, and it is shown, and can be blocked.
+	broken     error
 	unreadable map[string]error
 	// Keys of durable items under way: being filed, and being deleted. A deleted item no longer shows.
 	filing, deleting map[string]int
@@ -115,7 +117,7 @@ func (h *hotRuns) take(stored *run) *run {
 			}
 		}
 		r.number, r.summary, r.stream, r.last = stored.number, stored.summary, stored.stream, stored.last
-		r.inbox, r.unreadable, r.bytes, r.loaded = stored.inbox, stored.unreadable, stored.bytes, true
+		r.inbox, r.broken, r.unreadable, r.bytes, r.loaded = stored.inbox, stored.broken, stored.unreadable, stored.bytes, true
 	}
 	h.bytes += r.bytes
 	h.hold(r)
@@ -229,19 +231,15 @@ func weigh(s *engine.Summary) int {
 // load reads a run from the table.
 func load(db *connection, name string) (*run, error) {
 	var r *run
-	var unreadable error
-	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary, block
-		FROM run WHERE run = ?`, func(row []driver.Value) bool {
+	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), `+summaryColumns+
+		` FROM run WHERE run = ?`, func(row []driver.Value) bool {
 		r = &run{name: name, number: row[0].(int64), stream: row[1].(int64), loaded: true, inbox: map[string]engine.Item{}}
 		if key, there := row[2].(int64); there {
 			r.last = int(key & maxNumber)
 		}
-		r.summary, unreadable = decodeSummary(row[3].([]byte), row[4])
+		r.summary, r.broken = readSummary(row[3:])
 		return false
 	}, name)
-	if err == nil {
-		err = unreadable
-	}
 	if err == nil && r == nil {
 		err = noRun(name)
 	}
@@ -251,8 +249,8 @@ func load(db *connection, name string) (*run, error) {
 	r.bytes = weigh(r.summary)
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
 		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
-		text := row[2].([]byte)
-		if item.Event, unreadable = history.DecodeEvent(text); unreadable != nil {
+		event, unreadable := history.DecodeEvent(blob(row[2]))
+		if item.Event = event; unreadable != nil {
 			if r.unreadable == nil {
 				r.unreadable = map[string]error{}
 			}

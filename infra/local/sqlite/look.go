@@ -21,6 +21,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
 	view := &engine.View{Summary: clone(r.summary)}
+	err = r.broken
 	if len(r.inbox) > 0 {
 		view.Inbox = make([]engine.Item, 0, len(r.inbox))
 		for key, item := range r.inbox {
@@ -53,7 +54,7 @@ func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, erro
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
 	defer s.hot.mu.Unlock()
-	return clone(r.summary), nil
+	return shown(clone(r.summary), r.broken), nil
 }
 
 func (s *Store) Records(ctx context.Context, name string, generation, after int) ([]*history.Record, error) {
@@ -78,7 +79,7 @@ func (s *Store) page(ctx context.Context, stream int64, generation, after int) (
 	err = s.read(ctx, func(db *connection) error {
 		size := 0
 		return db.rows("SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
-			text := row[0].([]byte)
+			text := blob(row[0])
 			if size += len(text); len(texts) > 0 && size > pageBytes {
 				more = true
 				return false

@@ -128,6 +128,7 @@ func (p *putting) publish() {
 			summary.Blocked = nil
 		}
 		p.s.hot.summarize(p.r, summary)
+		p.r.broken = nil
 	}
 	if p.commit.Next != nil {
 		p.r.keep(*p.commit.Next)

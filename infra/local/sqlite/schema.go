@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -130,8 +131,20 @@ func private(file string) error {
 	return made.Close()
 }
 
-// open opens the file, makes or migrates the schema, and checks it if it was not closed.
-func open(file string) (*connection, error) {
+// doubt is whether a file is to be checked for damage when it is opened: that takes seconds, in which nobody else is served.
+type doubt int
+
+const (
+	unlessClosed doubt = iota // if the last process did not close it
+	never                     // this process has it, and lost only the connection
+	always                    // this process has seen damage
+)
+
+// open opens the file, makes or migrates the schema, and checks it.
+func open(file string, check doubt) (*connection, error) {
+	if err := checkPair(file); err != nil {
+		return nil, err
+	}
 	if err := private(file); err != nil {
 		return nil, fault("%s cannot be made: give this user access, or choose another file", file, err)
 	}
@@ -139,23 +152,26 @@ func open(file string) (*connection, error) {
 	if err != nil {
 		return nil, explain(file, err)
 	}
-	if err := db.enter(file); err != nil {
-		_ = db.close() // the first error is the one to report
+	if err := db.enter(file, check); err != nil {
+		_, _ = db.keepWAL(), db.close() // the first error is the one to report
 		return nil, explain(file, err)
 	}
 	return db, nil
 }
 
-func (c *connection) enter(file string) error {
+func (c *connection) enter(file string, check doubt) error {
 	// EXCLUSIVE: one process, one connection, and no shared memory beside the file. FULL: a commit is flushed when it
 	// returns. The cache is 64 MB.
-	err := c.script(`PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
+	err := c.script(`PRAGMA page_size=` + strconv.Itoa(pageSize) + `; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
 		PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=1000`)
 	if err != nil {
 		return err
 	}
-	version, err := c.version(file)
+	version, err := c.version(file) // from here on, the file is this process's alone
 	if err != nil {
+		return err
+	}
+	if err := checkWAL(file); err != nil {
 		return err
 	}
 	if err := c.script("PRAGMA journal_mode=WAL"); err != nil {
@@ -168,7 +184,7 @@ func (c *connection) enter(file string) error {
 	if err != nil {
 		return err
 	}
-	if opened > 0 {
+	if check == always || check == unlessClosed && opened > 0 {
 		if err := c.check(file); err != nil {
 			return err
 		}

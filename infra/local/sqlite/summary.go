@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -87,18 +88,36 @@ func (r *row) update(db *connection, number int64, generation int, stream int64,
 	return n > 0, err
 }
 
-// decodeSummary reads a summary, and the block that stands beside it: nil for none.
-func decodeSummary(text []byte, block any) (*engine.Summary, error) {
+// summaryColumns are what readSummary reads, in its order.
+const summaryColumns = "summary, block, run, generation, status, started, closed, workflow"
+
+// readSummary reads a summary, and the block that stands beside it. Where the summary cannot be read, it gives what the
+// columns say, too.
+func readSummary(row []driver.Value) (*engine.Summary, error) {
 	summary := &engine.Summary{}
-	if err := json.Unmarshal(text, summary); err != nil {
-		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
-	}
-	if mark, blocked := block.([]byte); blocked {
-		if err := json.Unmarshal(mark, &summary.Blocked); err != nil {
-			return nil, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, err)
+	err := json.Unmarshal(blob(row[0]), summary)
+	if err != nil {
+		err = fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+		summary = &engine.Summary{Run: row[2].(string), Generation: int(row[3].(int64)), Status: history.Status(row[4].(string)),
+			Started: time.Unix(0, row[5].(int64)).UTC(), Workflow: row[7].(string)}
+		if closed := row[6].(int64); closed != 0 {
+			summary.Closed = time.Unix(0, closed).UTC()
 		}
 	}
-	return summary, nil
+	if mark, blocked := row[1].([]byte); blocked {
+		if bad := json.Unmarshal(mark, &summary.Blocked); bad != nil {
+			return summary, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, bad)
+		}
+	}
+	return summary, err
+}
+
+// shown is a summary for people: that of a run that cannot be read is blocked, as it will be once somebody looks at it.
+func shown(summary *engine.Summary, unreadable error) *engine.Summary {
+	if unreadable != nil && summary.Blocked == nil {
+		summary.Blocked = &engine.Block{Reason: engine.ReasonUnreadable, Message: unreadable.Error()}
+	}
+	return summary
 }
 
 // clone makes a summary that shares nothing with another one that anybody changes: payloads and failures are values.

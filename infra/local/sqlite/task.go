@@ -74,7 +74,7 @@ func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskS
 	} else {
 		err := s.read(ctx, func(db *connection) error {
 			return db.rows("SELECT state FROM task WHERE run = ? AND generation = ? AND seq = ?", func(row []driver.Value) bool {
-				text = row[0].([]byte)
+				text = blob(row[0])
 				return false
 			}, key.Run, int64(key.Generation), key.Seq)
 		})
@@ -92,7 +92,7 @@ func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, 
 	texts := map[taskKey][]byte{}
 	err := s.read(ctx, func(db *connection) error {
 		err := db.rows("SELECT generation, seq, state FROM task WHERE run = ?", func(row []driver.Value) bool {
-			texts[taskKey{Run: name, Generation: int(row[0].(int64)), Seq: row[1].(int64)}] = row[2].([]byte)
+			texts[taskKey{Run: name, Generation: int(row[0].(int64)), Seq: row[1].(int64)}] = blob(row[2])
 			return true
 		}, name)
 		for key, p := range s.tasks.all() { // while nothing is committed, so that none is in neither
