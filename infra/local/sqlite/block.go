@@ -13,7 +13,7 @@ func (s *Store) Block(ctx context.Context, name string, block *engine.Block) err
 		return err
 	}
 	defer s.hot.unpin(r)
-	text, err := encodeBlock(block)
+	text, err := s.encodeBlock(ctx, name, block)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 		}
 	}
 	for _, found := range l.found {
-		summary, err := decodeSummary(found.summary, found.block)
+		summary, err := s.decodeSummary(ctx, found.run, found.summary, found.block)
 		if err != nil {
 			return nil, "", err
 		}
@@ -81,6 +81,7 @@ type listing struct {
 
 // stored is a summary as the table has it.
 type stored struct {
+	run     string
 	summary []byte
 	block   driver.Value
 }
@@ -105,9 +106,9 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 		if l.more = len(l.found) == l.limit || l.size > listBytes; l.more {
 			return true, nil
 		}
-		err := db.rows("SELECT summary, block FROM run WHERE number = ?", func(row []driver.Value) bool {
+		err := db.rows("SELECT summary, block, run FROM run WHERE number = ?", func(row []driver.Value) bool {
 			text := row[0].([]byte)
-			l.found, l.size, l.last = append(l.found, stored{text, row[1]}), l.size+len(text), at
+			l.found, l.size, l.last = append(l.found, stored{row[2].(string), text, row[1]}), l.size+len(text), at
 			return false
 		}, at.number)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // hotBytes is how much the summaries and durable items of hot runs may hold together.
@@ -74,7 +75,7 @@ func (s *Store) pin(ctx context.Context, name string) (*run, error) {
 	if r := s.hot.find(name); r != nil {
 		return r, nil
 	}
-	stored, err := load(s.db, name)
+	stored, err := s.load(ctx, s.db, name)
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
@@ -225,7 +226,7 @@ func weigh(s *engine.Summary) int {
 }
 
 // load reads a run from the table.
-func load(db *connection, name string) (*run, error) {
+func (s *Store) load(ctx context.Context, db *connection, name string) (*run, error) {
 	var r *run
 	var unreadable error
 	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary, block
@@ -234,7 +235,7 @@ func load(db *connection, name string) (*run, error) {
 		if key, there := row[2].(int64); there {
 			r.last = int(key & maxNumber)
 		}
-		r.summary, unreadable = decodeSummary(row[3].([]byte), row[4])
+		r.summary, unreadable = s.decodeSummary(ctx, name, row[3].([]byte), row[4])
 		return false
 	}, name)
 	if err == nil {
@@ -247,10 +248,11 @@ func load(db *connection, name string) (*run, error) {
 		return nil, err
 	}
 	r.bytes = weigh(r.summary)
+	decoder := &history.Decoder{}
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
 		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
 		text := row[2].([]byte)
-		item.Event, unreadable = history.DecodeEvent(text)
+		item.Event, unreadable = seal.Decode(ctx, s.options.Codec, name, decoder, func(d *history.Decoder) (history.Event, error) { return d.Event(text) })
 		r.inbox[item.Key] = item
 		return unreadable == nil
 	}, r.number)

@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // row is a summary as the table of runs has it.
@@ -20,19 +21,18 @@ type row struct {
 	text            []byte
 }
 
-func newRow(summary *engine.Summary) (row, error) {
+func (s *Store) newRow(ctx context.Context, summary *engine.Summary) (row, error) {
 	r := row{Summary: summary, started: nanoseconds(summary.Started)}
 	if summary.Status.Closed() {
 		r.closed = max(1, nanoseconds(summary.Closed))
 	}
 	var err error
-	if r.block, err = encodeBlock(summary.Blocked); err != nil {
+	if r.block, err = s.encodeBlock(ctx, summary.Run, summary.Blocked); err != nil {
 		return r, err
 	}
-	apart := *summary
-	apart.Blocked = nil
-	if r.text, err = history.Marshal(&apart); err != nil {
-		return r, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
+	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, summary) })
+	if err != nil {
+		return r, err
 	}
 	if len(summary.Attributes) > 0 {
 		if r.attributes, err = history.Marshal(summary.Attributes); err != nil {
@@ -42,11 +42,11 @@ func newRow(summary *engine.Summary) (row, error) {
 	return r, nil
 }
 
-func encodeBlock(block *engine.Block) (any, error) {
+func (s *Store) encodeBlock(ctx context.Context, run string, block *engine.Block) (any, error) {
 	if block == nil {
 		return nil, nil
 	}
-	return history.Marshal(block)
+	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return engine.EncodeBlock(e, block) })
 }
 
 const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, block, workflow, attributes, summary)
@@ -87,18 +87,25 @@ func (r *row) update(db *connection, number int64, generation int, stream int64,
 	return n > 0, err
 }
 
-// decodeSummary reads a summary, and the block that stands beside it: nil for none.
-func decodeSummary(text []byte, block any) (*engine.Summary, error) {
-	summary := &engine.Summary{}
-	if err := json.Unmarshal(text, summary); err != nil {
-		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+// decodeSummary reads a run's summary, and the block that stands beside it: nil for none.
+func (s *Store) decodeSummary(ctx context.Context, run string, text []byte, block any) (*engine.Summary, error) {
+	decoder := &history.Decoder{}
+	summary, err := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Summary, error) {
+		return engine.DecodeSummary(d, text)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if mark, blocked := block.([]byte); blocked {
-		if err := json.Unmarshal(mark, &summary.Blocked); err != nil {
-			return nil, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, err)
-		}
+		summary.Blocked, err = seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Block, error) {
+			return engine.DecodeBlock(d, mark)
+		})
 	}
-	return summary, nil
+	return summary, err
+}
+
+func (s *Store) encodeEvent(ctx context.Context, run string, event history.Event) ([]byte, error) {
+	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return e.Event(event), nil })
 }
 
 // clone makes a summary that shares nothing with another one that anybody changes: payloads and failures are values.
