@@ -86,11 +86,9 @@ func (s *storedSummary) fields() [3]field {
 	return [3]field{{"input", &s.Input}, {"result", &s.Result}, {"state", &s.State}}
 }
 
-// EncodeSummary gives the stored form of a summary, its block left out: stores keep that apart, since others change it.
-// A failure goes away as a whole, and only with [history.Encoder.Texts]: by itself it is rarely long.
+// EncodeSummary gives the stored form of a summary. A failure goes away as a whole, and only with [history.Encoder.Texts]: by itself it is rarely long.
 func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
 	stored := storedSummary{Summary: *summary}
-	stored.Blocked = nil
 	for _, f := range stored.fields() {
 		stored.Away.send(e, f.name, f.payload)
 	}
@@ -102,6 +100,13 @@ func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
 		failure := history.Payload(text)
 		if stored.Away.send(e, "failure", &failure); failure == nil {
 			stored.Failure = nil
+		}
+	}
+	if stored.Blocked != nil {
+		block := *stored.Blocked
+		stored.Blocked = &block
+		if err := stored.Away.sendText(e, "blocked", &block.Message); err != nil {
+			return nil, fmt.Errorf("the block of run %q cannot be stored: %w", summary.Run, err)
 		}
 	}
 	text, err := history.Marshal(&stored)
@@ -122,7 +127,11 @@ func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
 			return nil, fmt.Errorf("the summary of run %q: %w", stored.Run, err)
 		}
 	}
-	if err := stored.Away.fetchAs(d, "failure", &stored.Failure); err != nil {
+	err := stored.Away.fetchAs(d, "failure", &stored.Failure)
+	if err == nil && stored.Blocked != nil {
+		err = stored.Away.fetchAs(d, "blocked", &stored.Blocked.Message)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the summary of run %q: %w", stored.Run, err)
 	}
 	return &stored.Summary, nil

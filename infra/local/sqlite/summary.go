@@ -30,7 +30,9 @@ func (s *Store) newRow(ctx context.Context, summary *engine.Summary) (row, error
 	if r.block, err = s.encodeBlock(ctx, summary.Run, summary.Blocked); err != nil {
 		return r, err
 	}
-	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, summary) })
+	apart := *summary
+	apart.Blocked = nil
+	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, &apart) })
 	if err != nil {
 		return r, err
 	}
