@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
@@ -29,6 +31,7 @@ const stopping = 10 * time.Second
 type devFlags struct {
 	listen, data string
 	insecure     bool
+	keys         string // a file
 }
 
 func (p *program) dev() *cobra.Command {
@@ -37,7 +40,8 @@ func (p *program) dev() *cobra.Command {
 		Use:   "dev",
 		Short: "Run the server: the whole system in this process",
 		Long: "Run the server: the whole system in this process. Runs are kept in a folder, and go on from there at the next start.\n\n" +
-			"An interrupt (Ctrl-C) or SIGTERM stops it within " + stopping.String() + "; a second one ends it at once, and does no harm either.",
+			"An interrupt (Ctrl-C) or SIGTERM stops it within " + stopping.String() + "; a second one ends it at once, and does no harm either.\n\n" +
+			"With --encryption-key, values are sealed before they are stored: the folder then says what happened, and nothing of inputs, results and messages. " + keyHelp,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return p.serve(command.Context(), command, given)
@@ -47,6 +51,7 @@ func (p *program) dev() *cobra.Command {
 	flags.StringVar(&given.listen, "listen", defaultAddress, "where to listen, HOST:PORT; port 0 takes one that is free")
 	flags.StringVar(&given.data, "data", "", "the folder that keeps the runs (default: "+p.name+" in $XDG_STATE_HOME, else in ~/.local/state)")
 	flags.BoolVar(&given.insecure, "insecure", false, "listen beyond this machine, though nobody is asked who they are")
+	keyFlag(command, &given.keys)
 	if err := command.MarkFlagDirname("data"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
 	}
@@ -117,12 +122,16 @@ func (p *program) open(ctx context.Context, given devFlags) (s *served, err erro
 	if s.listener, err = listen(ctx, given.listen); err != nil {
 		return nil, err
 	}
+	codec, err := p.codec(given.keys)
+	if err != nil {
+		return nil, errors.Join(err, s.listener.Close())
+	}
 	s.address = "http://" + s.listener.Addr().String()
-	if s.node, s.data, err = p.openNode(ctx, given.data); err != nil {
+	if s.node, s.data, err = p.openNode(ctx, given.data, codec); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
-	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog,
+	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Seal: codec,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
@@ -151,16 +160,19 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // openNode opens the data folder and takes up what was under way.
-func (p *program) openNode(ctx context.Context, data string) (*local.Node, string, error) {
+func (p *program) openNode(ctx context.Context, data string, codec seal.Codec) (*local.Node, string, error) {
 	folder, err := p.dataFolder(data)
 	if err != nil {
 		return nil, "", err
 	}
-	store, err := sqlite.Open(filepath.Join(folder, "reprise.db"), sqlite.Options{})
+	store, err := sqlite.Open(filepath.Join(folder, "reprise.db"), sqlite.Options{Codec: codec})
 	if err != nil {
 		code := broken
 		if strings.Contains(err.Error(), "in use") {
 			code = refused
+		}
+		if errors.Is(err, history.ErrUnreadable) {
+			return nil, "", &exit{code: usage, err: fmt.Errorf("%w\n--encryption-key or %s names the file with the keys", err, keyFile)}
 		}
 		return nil, "", &exit{code: code, err: fmt.Errorf("%w (--data chooses another folder)", err)}
 	}

@@ -15,16 +15,20 @@ import (
 )
 
 func (p *program) history() *cobra.Command {
-	generation, export := 0, false
+	generation, export, plain := 0, false, false
 	command := &cobra.Command{
 		Use:   "history RUN",
 		Short: "Show what happened to a run, line by line",
 		Long: "Show what happened to a run, line by line: the number of the record (that reset --to takes), when, since the start, what, and what " +
-			"came of it.\n\nWith --json, the history is exported: the form that `" + p.name + " replay` reads.",
+			"came of it.\n\nWith --json, the history is exported: the form that `" + p.name + " replay` reads. Of a server that seals values, they leave sealed, since " +
+			"files end up in places that nobody thinks of; --plain has them in the clear, and so has `" + p.name + " decode`.",
 		Example:           "  " + p.name + " history order-17 --json > histories/order-17.json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			if (export || p.output == asJSON) && !plain {
+				return server.ExportSealed(command.Context(), args[0], generation, p.out)
+			}
 			if export || p.output == asJSON {
 				return server.Export(command.Context(), args[0], generation, p.out)
 			}
@@ -33,6 +37,7 @@ func (p *program) history() *cobra.Command {
 	}
 	command.Flags().IntVar(&generation, "generation", 0, "which generation (default: the current one)")
 	command.Flags().BoolVar(&export, "json", false, "export the history, for replay: the same as --output json")
+	command.Flags().BoolVar(&plain, "plain", false, "export values in the clear, though the server seals them")
 	return command
 }
 

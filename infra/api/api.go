@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -44,6 +45,9 @@ type Config struct {
 	Rebuild bool
 	// Queues says how the queues are, for a diagnosis. Nil: what Backlog says.
 	Queues func(context.Context) (client.Queues, error)
+	// Seal is what the engine's store seals values with: an export that is to leave sealed is sealed with it, as it is stored. Nil: such an
+	// export leaves as it is. All other answers give values in the clear: whoever may ask has the right to them.
+	Seal seal.Codec
 	// Logger for faults of ours. Nil: none.
 	Logger *slog.Logger
 }
