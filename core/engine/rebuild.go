@@ -71,7 +71,9 @@ func (e *Engine) nearsItsEnd(ctx context.Context) bool {
 
 func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) error {
 	view, err := e.Runs.Look(ctx, run, Position{})
-	if err != nil {
+	if errors.Is(err, history.ErrUnreadable) { // one run that cannot be read must not keep the others from going on
+		return e.block(ctx, run, ReasonUnreadable, err.Error())
+	} else if err != nil {
 		return err
 	}
 	o := &outbox{e: e, run: run, generation: view.Summary.Generation}
