@@ -192,7 +192,9 @@ func (p *program) openNode(ctx context.Context, data string, codec seal.Codec) (
 	return node, folder, nil
 }
 
-func (p *program) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.err, nil)) }
+func (p *program) logger() *slog.Logger {
+	return slog.New(p.redactor.Handler(slog.NewTextHandler(p.err, nil)))
+}
 
 // close stops in good order, as far as that goes within its time.
 func (p *program) close(s *served) {

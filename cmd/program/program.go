@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/redact"
 )
 
 // Main runs the program over its definitions and ends the process. The first interrupt, or SIGTERM, stops what it does in
@@ -41,7 +42,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"reprise"}
 	}
-	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: stderr, now: time.Now}
+	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: stderr, now: time.Now,
+		redactor: redact.New(strings.Split(os.Getenv(redactNames), ",")...)}
 	root := p.root()
 	root.SetArgs(unflagged(args[1:]))
 	err := root.ExecuteContext(ctx)
@@ -59,6 +61,9 @@ func unflagged(args []string) []string {
 	return kept
 }
 
+// redactNames is the variable that adds to the names whose values are not shown: redact.New says how they fit.
+const redactNames = "REPRISE_REDACT"
+
 // program is one call of the command line.
 type program struct {
 	name        string
@@ -67,9 +72,11 @@ type program struct {
 	out, err    io.Writer
 	now         func() time.Time
 
-	address string
-	sign    string
-	output  format
+	redactor *redact.Redactor
+	reveal   bool
+	address  string
+	sign     string
+	output   format
 }
 
 func (p *program) root() *cobra.Command {
@@ -90,6 +97,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.sign, "sign", "", "sign requests for AWS, for a `REGION` or the usual one; no: never (default $REPRISE_SIGN, else for hosts of execute-api)")
 	root.PersistentFlags().Lookup("sign").NoOptDefVal = signAsUsual
 	root.PersistentFlags().VarP(&p.output, "output", "o", "text for people, or json: one document")
+	root.PersistentFlags().BoolVar(&p.reveal, "reveal", false, "show what looks like a secret: values of password, token, apiKey and the like (and of $"+redactNames+", with commas between)")
 	complete(root, "output", "text", "json")
 	complete(root, "sign", signAsUsual, signNothing)
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "runs", Title: "Runs:"},
