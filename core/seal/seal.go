@@ -93,7 +93,7 @@ func Decode[T any](ctx context.Context, codec Codec, run string, decoder *histor
 	var failed error
 	decoder.Fetch = func(text string) (history.Payload, error) {
 		if failed != nil {
-			return nil, nil
+			return nil, nil //nolint:nilerr // the first error is the one that is given
 		}
 		var payload history.Payload
 		payload, failed = open(ctx, codec, run, text)

@@ -3,7 +3,6 @@ package local_test
 import (
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,12 +81,13 @@ func swap(t *testing.T, file, what string) (blocked []string) {
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(), "SELECT run FROM run WHERE block IS NOT NULL ORDER BY run")
 	require.NoError(t, err)
+	defer rows.Close()
 	for rows.Next() {
 		run := ""
 		require.NoError(t, rows.Scan(&run))
 		blocked = append(blocked, run)
 	}
-	require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+	require.NoError(t, rows.Err())
 	statement := map[string]string{
 		"record": `WITH swapped AS (SELECT x.position, y.record FROM record x JOIN record y WHERE (x.key >> 24, y.key >> 24) IN (VALUES (1, 2), (2, 1)))
 			UPDATE record SET record = s.record FROM swapped s WHERE s.position = record.position`,
