@@ -12,7 +12,7 @@ func (s *Store) Block(ctx context.Context, name string, block *engine.Block) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	text, err := encodeBlock(block)
+	text, err := s.encodeBlock(ctx, name, block)
 	if err != nil {
 		return err
 	}

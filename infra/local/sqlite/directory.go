@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
@@ -44,8 +44,12 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 			return nil, "", err
 		}
 	}
-	for _, row := range l.found {
-		page = append(page, shown(readSummary(row)))
+	for _, found := range l.found {
+		summary, unreadable := s.decodeSummary(ctx, found)
+		if unreadable != nil && !errors.Is(unreadable, history.ErrUnreadable) {
+			return nil, "", unreadable
+		}
+		page = append(page, shown(summary, unreadable))
 	}
 	if l.more {
 		next = l.last.String()
@@ -69,9 +73,9 @@ func parseSpot(cursor string) (p spot, err error) {
 type listing struct {
 	query engine.ListQuery
 	limit int
-	at    spot             // looked at last
-	last  spot             // of the page
-	found [][]driver.Value // of summaryColumns
+	at    spot // looked at last
+	last  spot // of the page
+	found []storedSummary
 	size  int
 	more  bool
 }
@@ -97,7 +101,8 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 			return true, nil
 		}
 		err := db.rows("SELECT "+summaryColumns+" FROM run WHERE number = ?", func(row []driver.Value) bool {
-			l.found, l.size, l.last = append(l.found, slices.Clone(row)), l.size+len(blob(row[0])), at
+			found := summaryOf(row)
+			l.found, l.size, l.last = append(l.found, found), l.size+len(found.text), at
 			return false
 		}, at.number)
 		if err != nil {

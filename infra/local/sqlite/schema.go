@@ -16,7 +16,7 @@ import (
 
 // migrations make each version of the schema from the one before; the first makes it from nothing. One that was released
 // is never changed.
-func migrations() []string { return []string{schema1, schema2} }
+func migrations() []string { return []string{schema1, schema2, schema3} }
 
 // A run has a number, in order of creation. Each of its generations has a stream: the first one the run's own number, the
 // others a number of their own, from the same count. A record's key is its stream and its number (see place).
@@ -81,6 +81,14 @@ CREATE TABLE opened(process INTEGER PRIMARY KEY); -- a row, while a process has 
 // schema2 finds the runs whose time is over, however long they took.
 const schema2 = `
 CREATE INDEX run_closed ON run(closed) WHERE closed > 0;
+`
+
+// A seal is a value that is known, sealed with each key that there are values of: see prove.
+const schema3 = `
+CREATE TABLE seal(
+  proof BLOB    PRIMARY KEY,
+  until INTEGER NOT NULL -- the last run that may have values sealed so
+) WITHOUT ROWID;
 `
 
 // applicationID marks a file as ours, in its header: "RPRS".

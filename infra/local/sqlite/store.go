@@ -23,6 +23,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // Options of a store. The zero value is ready for use.
@@ -32,6 +34,9 @@ type Options struct {
 	// RideDelay is how long a write that nobody waits for (a deletion, a heartbeat) waits at most for others to be flushed
 	// with. Zero: 50 ms.
 	RideDelay time.Duration
+	// Codec seals the values that are stored. Nil: none is sealed, and a store that has sealed ones is not opened. It may be asked
+	// while others wait for the store, and must not take long.
+	Codec seal.Codec
 }
 
 func (o Options) withDefaults() Options {
@@ -90,8 +95,11 @@ func Open(path string, options Options) (*Store, error) {
 	if s.db, err = open(file, unlessClosed); err != nil {
 		return nil, err
 	}
-	if s.number, err = lastNumber(s.db); err != nil {
-		return nil, errors.Join(explain(file, err), s.db.close())
+	if s.number, err = lastNumber(s.db); err == nil {
+		err = s.prove(s.db)
+	}
+	if err != nil {
+		return nil, errors.Join(explain(file, err), s.db.leave(), s.db.close())
 	}
 	return s, nil
 }
