@@ -40,11 +40,23 @@ func TestARunThatCannotBeReadIsBlockedAlone(t *testing.T) {
 			change(ctx, t, file, damage)
 			for range 2 {
 				n := startOn(t, file)
+				_, err := n.Signal(ctx, engine.MailRequest{Run: "good"}, "approve", history.Payload(`"me"`))
+				if engine.CodeOf(err) != engine.Closed {
+					require.NoError(t, err)
+				}
+				summary, err := n.Wait(ctx, "good")
+				require.NoError(t, err)
+				require.Equal(t, history.Completed, summary.Status)
+
+				asked := time.Now()
+				require.Eventually(t, func() bool { return n.Unblock(ctx, "bad") == nil }, time.Minute, time.Millisecond) // the start tries it, too
+				var listed []*engine.Summary
+				require.Eventually(t, func() bool { // tried again, it is found unreadable again
+					listed, _, err = n.List(ctx, engine.ListQuery{Blocked: true})
+					return err == nil && len(listed) == 1 && listed[0].Blocked.Since.After(asked)
+				}, time.Minute, time.Millisecond)
 				got, err := n.Get(ctx, "bad")
 				require.NoError(t, err)
-				listed, _, err := n.List(ctx, engine.ListQuery{Blocked: true})
-				require.NoError(t, err)
-				require.Len(t, listed, 1)
 				for _, summary := range []*engine.Summary{got, listed[0]} {
 					require.Equal(t, "bad", summary.Run)
 					require.Equal(t, "all", summary.Workflow)
@@ -52,13 +64,6 @@ func TestARunThatCannotBeReadIsBlockedAlone(t *testing.T) {
 					require.NotNil(t, summary.Blocked)
 					require.Equal(t, engine.ReasonUnreadable, summary.Blocked.Reason)
 				}
-				_, err = n.Signal(ctx, engine.MailRequest{Run: "good"}, "approve", history.Payload(`"me"`))
-				if engine.CodeOf(err) != engine.Closed {
-					require.NoError(t, err)
-				}
-				summary, err := n.Wait(ctx, "good")
-				require.NoError(t, err)
-				require.Equal(t, history.Completed, summary.Status)
 				require.NoError(t, n.Close())
 			}
 		})

@@ -39,6 +39,10 @@ func (b *blocking) publish() {
 	if r == nil || !r.loaded {
 		return
 	}
+	if b.block == nil { // what could not be read of it is not to be missed: it is loaded anew
+		r.loaded = false
+		return
+	}
 	summary := clone(r.summary)
 	summary.Blocked = b.block
 	b.s.hot.summarize(r, summary)
