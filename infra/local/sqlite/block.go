@@ -39,6 +39,10 @@ func (b *blocking) publish() {
 	if r == nil || !r.loaded {
 		return
 	}
+	if b.block == nil { // it is tried again: what could not be read may be readable by now
+		r.loaded = false
+		return
+	}
 	summary := clone(r.summary)
 	summary.Blocked = b.block
 	b.s.hot.summarize(r, summary)
