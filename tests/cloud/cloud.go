@@ -12,6 +12,7 @@ import (
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/functions/boot"
 	"github.com/reprise-run/reprise/infra/aws"
@@ -27,6 +28,9 @@ const (
 	tasks   = "tasks"
 	dead    = "dead"
 )
+
+// concurrency is how many batches of resumes are handled at one time.
+const concurrency = 16
 
 // Cloud is a system that is up.
 type Cloud struct {
@@ -74,7 +78,7 @@ func (d *Database) OpenTable(ctx context.Context, table string, transport http.R
 		visibility = 6 * timeout
 		receives   = 5
 	)
-	c.queues.add(resumes, source{handler: c.HandleResumes, batch: 10, atOnce: 16, timeout: timeout, visibility: visibility, receives: receives, dead: dead})
+	c.queues.add(resumes, source{handler: c.HandleResumes, batch: 10, atOnce: concurrency, timeout: timeout, visibility: visibility, receives: receives, dead: dead})
 	c.queues.add(tasks, source{handler: c.HandleTasks, batch: 1, atOnce: 64, timeout: timeout, visibility: visibility, receives: receives, dead: dead})
 	c.queues.add(dead, source{handler: c.HandleDead, batch: 10, atOnce: 1, timeout: timeout, visibility: visibility, receives: receives})
 	return c, nil
@@ -118,18 +122,24 @@ func (c *Cloud) Usage() (ofResumes, ofTasks QueueUsage) {
 	return c.queues.queues[resumes].usage, c.queues.queues[tasks].usage
 }
 
-// Ended waits until a run has ended, looking seldom and without being counted.
+// Ended waits until a run has ended, looking seldom and without being counted. One that is blocked is an error.
 func (c *Cloud) Ended(ctx context.Context, run string) error {
+	summary, err := c.stopped(ctx, run)
+	if err == nil && !summary.Status.Closed() {
+		return fmt.Errorf("run %s is blocked: %s", run, summary.Blocked.Message)
+	}
+	return err
+}
+
+// stopped waits until a run has ended or is blocked.
+func (c *Cloud) stopped(ctx context.Context, run string) (*engine.Summary, error) {
 	for {
 		summary, err := c.unmetered.Summary(ctx, run)
-		if err != nil || summary.Status.Closed() {
-			return err
-		}
-		if summary.Blocked != nil {
-			return fmt.Errorf("run %s is blocked: %s", run, summary.Blocked.Message)
+		if err != nil || summary.Status.Closed() || summary.Blocked != nil {
+			return summary, err
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

@@ -49,7 +49,9 @@ func load(ctx context.Context, endpoint string, transport http.RoundTripper) (sd
 
 // Table makes a new table and gives its name.
 func (d *Database) Table(ctx context.Context) (string, error) {
-	client, err := d.Client(ctx, nil)
+	// A server that has just been started may take longer than the functions' client waits, which would then ask again for a
+	// table that is there.
+	client, err := d.Client(ctx, http.DefaultTransport)
 	if err != nil {
 		return "", err
 	}

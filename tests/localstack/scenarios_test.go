@@ -178,14 +178,14 @@ func awaitRecord(ctx context.Context, run string, such func(*history.Record) boo
 	})
 }
 
-// comesTrue looks every second, past the API, whose calls are counted.
+// comesTrue looks every other second, past the API, whose calls are counted: many do at a time, and LocalStack is slow.
 func comesTrue(ctx context.Context, isSo func() (bool, error)) error {
 	for {
 		if so, err := isSo(); so || err != nil {
 			return err
 		}
 		select {
-		case <-time.After(time.Second):
+		case <-time.After(2 * time.Second):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
