@@ -15,6 +15,7 @@ import (
 // TestFalseBlock: nothing is let through for so long that resumes are received too often, though nothing is wrong with their
 // runs. These are blocked, lose nothing, and end once they are unblocked.
 func TestFalseBlock(t *testing.T) {
+	t.Parallel() // it waits for attempts to be given up
 	f := newFaults(1, 0, 0)
 	c := open(t, f, waits)
 	ctx := t.Context()

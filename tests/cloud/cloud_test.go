@@ -112,6 +112,7 @@ func (c *Cloud) gives(t *testing.T, run, want string) {
 
 // TestOutage: as long as the table does not answer, messages wait; nothing is given up for it.
 func TestOutage(t *testing.T) {
+	t.Parallel() // it waits for attempts to be given up
 	way := &flaky{}
 	c := open(t, way, mixed, double)
 	c.start(t, "r", "mixed", 50)

@@ -115,16 +115,21 @@ func (f *faults) draw(operation, attempt string) *fault {
 	if f.rand.Float64() >= f.share {
 		return nil
 	}
-	for {
-		fault := &allFaults[f.rand.IntN(len(allFaults))]
-		if fault.of == nil || slices.Contains(fault.of, operation) {
-			if f.met[fault.name] == nil {
-				f.met[fault.name] = map[string]int{}
-			}
-			f.met[fault.name][operation]++
-			return fault
+	var possible []*fault
+	for i := range allFaults {
+		switch fault := &allFaults[i]; {
+		case fault.of == nil:
+			possible = append(possible, fault)
+		case slices.Contains(fault.of, operation): // more often, since few operations can fail so
+			possible = append(possible, fault, fault, fault)
 		}
 	}
+	drawn := possible[f.rand.IntN(len(possible))]
+	if f.met[drawn.name] == nil {
+		f.met[drawn.name] = map[string]int{}
+	}
+	f.met[drawn.name][operation]++
+	return drawn
 }
 
 // throttleAll lets no request through, from now on.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -129,14 +130,17 @@ func throttled(t *testing.T, f *faults, runs int) {
 		callers.Go(func() error { return drive(t.Context(), door, i) })
 	}
 	require.NoError(t, callers.Wait())
+	const patience = 5 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	blocked := 0
 	for i := range runs {
 		if i == runs*3/4 { // the others end once all is well
 			f.end()
 		}
 		id, result := fmt.Sprint("run-", i), []string{"4", "19"}[i%2]
-		summary, err := c.stopped(t.Context(), id)
-		require.NoError(t, err)
+		summary, err := c.stopped(ctx, id)
+		require.NoError(t, err, "%s does not end", id)
 		if summary.Blocked != nil {
 			blocked++
 			require.NoError(t, c.Engine.Unblock(t.Context(), id))
@@ -222,6 +226,7 @@ func number(t *testing.T, name string, usual uint64) uint64 {
 // TestCallersAreAskedToTryAgain: as long as nothing is let through, each call ends, and says that it may be repeated; repeated
 // with the same id once all is well, it is as if it had been made once.
 func TestCallersAreAskedToTryAgain(t *testing.T) {
+	t.Parallel() // it waits for attempts to be given up
 	f := newFaults(1, 0, 0)
 	c := open(t, f, mixed, waits, double)
 	told := &answers{}
@@ -259,24 +264,19 @@ func TestCallersAreAskedToTryAgain(t *testing.T) {
 		"rebuild":    func() error { _, err := door.Rebuild(ctx, ""); return err },
 	}
 	all := func() map[string]error {
-		errs := make(chan struct {
-			name string
-			err  error
-		}, len(calls))
+		var mu sync.Mutex
+		var callers sync.WaitGroup
+		answered := map[string]error{}
 		for name, call := range calls {
-			go func() {
-				errs <- struct {
-					name string
-					err  error
-				}{name, call()}
-			}()
+			callers.Go(func() {
+				err := call()
+				mu.Lock()
+				defer mu.Unlock()
+				answered[name] = err
+			})
 		}
-		found := map[string]error{}
-		for range calls {
-			one := <-errs
-			found[one.name] = one.err
-		}
-		return found
+		callers.Wait()
+		return answered
 	}
 	before := f.requests
 	f.throttleAll()

@@ -24,15 +24,16 @@ type scenario struct {
 	functions []string
 	// drive starts the run, and does all that it needs of others. What a caller gets no answer to, the client repeats.
 	drive func(ctx context.Context, run string, w *watch) error
-	want  string // the result, in JSON; empty: it fails
+	ends  history.Status
+	gives string // the result, in JSON; empty: any
 }
 
 var scenarios = []scenario{
-	{"life", []string{"api", "activate", "task"}, driveLife, `"noted one two, bye 4 one"`},
-	{"long payload", []string{"activate", "task"}, drivePayload, `40000`},
-	{"long timer", []string{"timer"}, driveTimer, `""`},
-	{"dead task", []string{"deadletter"}, driveDeadTask, ""},
-	{"dead resume", []string{"deadletter"}, driveDeadResume, `"bye: 1"`},
+	{"life", []string{"api", "activate", "task"}, driveLife, history.Completed, `"noted one two, bye 4 one"`},
+	{"long payload", []string{"activate", "task"}, drivePayload, history.Completed, `40000`},
+	{"long timer", []string{"timer"}, driveTimer, history.Completed, ""},
+	{"dead task", []string{"deadletter"}, driveDeadTask, history.Failed, ""},
+	{"dead resume", []string{"deadletter"}, driveDeadResume, history.Completed, `"bye: 1"`},
 }
 
 func begin(ctx context.Context, run, workflow string, input history.Payload) error {
