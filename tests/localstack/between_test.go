@@ -4,6 +4,7 @@ package localstack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -166,7 +167,8 @@ func (s *scenario) check(ctx context.Context, run string) error {
 		return err
 	}
 	if summary.Status != s.ends || s.gives != "" && s.gives != string(summary.Result) {
-		return fmt.Errorf("it has %s with %s, not %s with %s; failure: %v", summary.Status, summary.Result, s.ends, s.gives, summary.Failure)
+		text, err := json.Marshal(summary)
+		return errors.Join(err, fmt.Errorf("it ought to be %s with %s, and is %s", s.ends, s.gives, text))
 	}
 	return s.tidy(ctx, run)
 }

@@ -119,7 +119,7 @@ func newDeployment(ctx context.Context, folder string) (*deployment, error) {
 
 // placeProxy has functions that are processes of this machine find LocalStack behind a proxy: their own variables come last.
 func (d *deployment) placeProxy(ctx context.Context) (err error) {
-	if _, err := os.Stat(logFile()); err != nil {
+	if _, err := os.Stat(logFile()); os.IsNotExist(err) {
 		return nil // LocalStack runs in Docker, and so do they
 	}
 	if d.proxy, err = newProxy(ctx); err != nil {
