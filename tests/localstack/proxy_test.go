@@ -99,7 +99,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // the caller is dead already
 	}
-	function, pid := r.Context().Value(callerKey{}).(*caller).process()
+	function, pid := r.Context().Value(callerKey{}).(*caller).process(r.Context())
 	kill, after := p.meets(function, r, body)
 	if kill && !after {
 		end(pid)
@@ -172,7 +172,11 @@ func operation(r *http.Request, body []byte) string {
 	if !ok {
 		return r.Method + " object"
 	}
-	for _, kind := range []*regexp.Regexp{queried, sortKey, queueName} {
+	kinds := []*regexp.Regexp{sortKey, queueName}
+	if name == "Query" {
+		kinds = []*regexp.Regexp{queried}
+	}
+	for _, kind := range kinds {
 		if of := kind.FindSubmatch(body); of != nil {
 			return name + " " + string(of[1])
 		}
@@ -189,11 +193,23 @@ type caller struct {
 
 type callerKey struct{}
 
-// process looks who has the socket, among the processes of functions: one that has just started may not be among them yet.
-func (c *caller) process() (function string, pid int) {
-	if c.pid != 0 {
-		return c.function, c.pid
+// process looks who has the socket, among the processes of functions. One that has just started is among them in moments.
+func (c *caller) process(ctx context.Context) (function string, pid int) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for c.pid == 0 && ctx.Err() == nil {
+		c.find()
+		if c.pid == 0 {
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
 	}
+	return c.function, c.pid
+}
+
+func (c *caller) find() {
 	socket := socketOf(c.port)
 	for _, name := range functions {
 		for _, id := range pids(name) {
@@ -202,7 +218,6 @@ func (c *caller) process() (function string, pid int) {
 			}
 		}
 	}
-	return c.function, c.pid
 }
 
 var functions = []string{"api", "activate", "task", "timer", "deadletter"}
