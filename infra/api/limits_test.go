@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -192,21 +191,6 @@ func TestHeadersThatAreTooLong(t *testing.T) {
 	w := listening(t, func(*api.Config) {})
 	response, _ := w.call("GET", "/v1/health", "", "X-Long", strings.Repeat("x", 80<<10))
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
-}
-
-func TestDeepValues(t *testing.T) {
-	w := start(t)
-	deep := func(n int) string {
-		return `{"id":"` + fmt.Sprint("d", n) + `","workflow":"echo","input":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
-	}
-	p := w.problem("POST", "/v1/runs", deep(1001))
-	require.Equal(t, engine.TooLarge, p.Code)
-	require.Equal(t, "the body is nested more than 1000 deep", p.Detail)
-	require.Equal(t, "completed", w.ok(201, "POST", "/v1/runs?wait=20s", deep(999))["status"])
-	w.ok(200, "GET", "/v1/runs/d999", "")
-	w.exportOf("d999", 1, 1)
-	require.Equal(t, engine.TooLarge, w.problem("POST", "/v1/runs", strings.Repeat(`{"a":`, 1<<20)).Code)
-	w.ok(201, "POST", "/v1/runs?wait=20s", `{"workflow":"echo","input":"`+strings.Repeat("[", 5000)+`\"{[["}`)
 }
 
 // lines is what a logger has written.
