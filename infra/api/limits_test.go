@@ -71,7 +71,7 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		response, text = w.call("GET", "/v1/runs/b?wait=1ms", "")
 		return response.StatusCode == http.StatusServiceUnavailable
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, 100*time.Millisecond) // seldom: a probe that waits takes the place of those who are to wait
 	require.Contains(t, text, "3 requests wait at this moment, and there are no more at a time: try again, or ask without wait")
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
 
@@ -82,7 +82,7 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		response, _ := w.call("GET", "/v1/runs/b?wait=1ms", "")
 		return response.StatusCode == http.StatusOK
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestWaitsAreCutShort(t *testing.T) {
