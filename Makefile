@@ -12,7 +12,7 @@ GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
 GOVULNCHECK := .tools/govulncheck-$(GOVULNCHECK_VERSION)
 
 # Tests that need more than Go stand behind a tag each.
-TAGS := dynamodb,kill,localstack
+TAGS := dynamodb,faults,kill,localstack
 
 # localstack/install pins the tools that deploy.
 SAM := .tools/sam/bin/sam
@@ -38,7 +38,7 @@ DURATION := 30m
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill sim sim-mutations spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill test-kms test-faults sim sim-mutations spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -86,8 +86,14 @@ test-dynamodb: ## Test the store and the functions over DynamoDB Local (needs a 
 test-localstack: ## Deploy a module of somebody else's to LocalStack and drive it (starts LocalStack if none answers)
 	go test -count=1 -tags localstack ./tests/localstack -v -timeout 40m
 
+test-kms: ## Test the sealing of values with the KMS of a LocalStack that is up (localstack/up)
+	go test -count=1 -tags localstack ./infra/aws/kms
+
 test-kill: ## Kill the server at random again and again, and check that nothing is lost
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
+
+test-faults: ## Stop the server, fill its disk, damage its files, have thousands of runs due at once
+	go test -count=1 -tags faults ./tests/faults -v -timeout 20m
 
 SEEDS := 10000
 FROM := 1

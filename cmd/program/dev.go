@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
@@ -34,6 +36,7 @@ type devFlags struct {
 	listen, data      string
 	retention         time.Duration
 	tokens, cert, key string
+	keys              string // a file, of those that values are sealed with
 }
 
 func (p *program) dev() *cobra.Command {
@@ -45,6 +48,7 @@ func (p *program) dev() *cobra.Command {
 			"Where it listens on a loopback address, it serves everybody on this machine, unless there are tokens: then it asks for one. To listen " +
 			"beyond this machine it needs tokens (--auth-tokens, or the variable " + tokenVariable + " for a single one), and a certificate, or to be told " +
 			"(--plain-http) that something else encrypts.\n\n" +
+			"With --encryption-key, values are sealed before they are stored: the folder then says what happened, and nothing of inputs, results and messages. " + keyHelp + "\n\n" +
 			"An interrupt (Ctrl-C) or SIGTERM stops it within " + stopping.String() + "; a second one ends it at once, and does no harm either.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -59,6 +63,7 @@ func (p *program) dev() *cobra.Command {
 	flags.StringVar(&given.cert, "tls-cert", "", "the certificate to serve HTTPS with, and those between it and its root: a PEM file")
 	flags.StringVar(&given.key, "tls-key", "", "the certificate's private key: a PEM file")
 	command.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	keyFlag(command, &given.keys)
 	if err := command.MarkFlagDirname("data"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
 	}
@@ -146,16 +151,20 @@ func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) 
 	if s.listener, err = listen(ctx, given.listen); err != nil {
 		return nil, err
 	}
+	codec, err := p.codec(given.keys)
+	if err != nil {
+		return nil, errors.Join(err, s.listener.Close())
+	}
 	s.address = "http://" + s.listener.Addr().String()
 	if certificate != nil {
 		s.address = "https://" + s.listener.Addr().String()
 		s.listener = tls.NewListener(s.listener, certificate)
 	}
-	if s.node, s.data, err = p.openNode(ctx, given); err != nil {
+	if s.node, s.data, err = p.openNode(ctx, given, codec); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
-	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Tokens: tokens,
+	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Tokens: tokens, Seal: codec,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
@@ -196,16 +205,23 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // openNode opens the data folder and takes up what was under way.
-func (p *program) openNode(ctx context.Context, given devFlags) (*local.Node, string, error) {
+func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec) (*local.Node, string, error) {
 	folder, err := p.dataFolder(given.data)
 	if err != nil {
 		return nil, "", err
 	}
-	store, err := sqlite.Open(filepath.Join(folder, "reprise.db"), sqlite.Options{})
+	file := filepath.Join(folder, "reprise.db")
+	if err := emptied(folder, file); err != nil {
+		return nil, "", err
+	}
+	store, err := sqlite.Open(file, sqlite.Options{Codec: codec})
 	if err != nil {
 		code := broken
 		if strings.Contains(err.Error(), "in use") {
 			code = refused
+		}
+		if errors.Is(err, history.ErrUnreadable) {
+			return nil, "", &exit{code: usage, err: fmt.Errorf("%w\n--encryption-key or %s names the file with the keys", err, keyVariable)}
 		}
 		return nil, "", &exit{code: code, err: fmt.Errorf("%w (--data chooses another folder)", err)}
 	}
@@ -230,7 +246,9 @@ func (p *program) openNode(ctx context.Context, given devFlags) (*local.Node, st
 	return node, folder, nil
 }
 
-func (p *program) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.err, nil)) }
+func (p *program) logger() *slog.Logger {
+	return slog.New(p.redactor.Handler(slog.NewTextHandler(p.err, nil)))
+}
 
 // close stops in good order, as far as that goes within its time.
 func (p *program) close(s *served) {

@@ -29,7 +29,7 @@ func (p *program) diagnose(ctx context.Context, server *client.Client) error {
 	if err != nil {
 		return err
 	}
-	p.print(found, func(w io.Writer) { p.writeDiagnosis(w, found) })
+	p.show(found, func(w io.Writer) { p.writeDiagnosis(w, found) })
 	if !found.Healthy {
 		return &exit{code: unsuccessful}
 	}

@@ -54,13 +54,28 @@ func writable(folder string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
+// keyFile is made after the first start has made the database.
+const keyFile = "token.key"
+
+// emptied refuses a database file that holds nothing, where there was one before: the store would take it for a new one.
+func emptied(folder, file string) error {
+	info, err := os.Stat(file)
+	if err != nil || info.Size() > 0 { // one that was deleted is meant to be
+		return nil //nolint:nilerr // the store says it better
+	}
+	if _, err := os.Stat(filepath.Join(folder, keyFile)); err != nil {
+		return nil //nolint:nilerr // a first start that came to no end
+	}
+	return &exit{code: broken, err: fmt.Errorf("%s is empty, and had runs in it: put a copy of it in its place; or delete it to begin anew", file)}
+}
+
 // keyBytes is how long the key is that signs completion tokens.
 const keyBytes = 32
 
 // tokenKey reads the key that signs completion tokens, or makes it. It must outlive the process, as tokens do. The store is
 // open, so no other process is here.
 func (p *program) tokenKey(folder string) ([]byte, error) {
-	file := filepath.Join(folder, "token.key")
+	file := filepath.Join(folder, keyFile)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeKey(file)
@@ -97,6 +112,9 @@ func makeKey(file string) ([]byte, error) {
 		err = os.Rename(whole.Name(), file)
 	}
 	if err != nil {
+		if whole != nil {
+			_ = os.Remove(whole.Name())
+		}
 		return nil, &exit{code: broken, err: fmt.Errorf("the key of completion tokens was not stored: %w", err)}
 	}
 	return key, nil

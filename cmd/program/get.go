@@ -25,7 +25,7 @@ func (p *program) get() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.print(shown, func(w io.Writer) { p.writeRun(w, shown) })
+			p.show(shown, func(w io.Writer) { p.writeRun(w, shown) })
 			return nil
 		}),
 	}

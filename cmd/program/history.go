@@ -15,25 +15,44 @@ import (
 )
 
 func (p *program) history() *cobra.Command {
-	generation, export := 0, false
+	generation, export, plain, redacted := 0, false, false, false
 	command := &cobra.Command{
 		Use:   "history RUN",
 		Short: "Show what happened to a run, line by line",
 		Long: "Show what happened to a run, line by line: the number of the record (that reset --to takes), when, since the start, what, and what " +
-			"came of it.\n\nWith --json, the history is exported: the form that `" + p.name + " replay` reads.",
+			"came of it.\n\nWith --json, the history is exported: the form that `" + p.name + " replay` reads. Of a server that seals values, they leave sealed, since " +
+			"files end up in places that nobody thinks of; --plain has them in the clear, and so has `" + p.name + " decode`. --redact has them in the clear but for " +
+			"what looks like a secret: to show to somebody; a replay of it may not agree.",
 		Example:           "  " + p.name + " history order-17 --json > histories/order-17.json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
-			if export || p.output == asJSON {
-				return server.Export(command.Context(), args[0], generation, p.out)
+			ctx, run := command.Context(), args[0]
+			switch export = export || p.output == asJSON; {
+			case !export:
+				return p.showHistory(ctx, server, run, generation)
+			case redacted:
+				return p.exportRedacted(ctx, server, run, generation)
+			case plain:
+				return server.Export(ctx, run, generation, p.out)
 			}
-			return p.showHistory(command.Context(), server, args[0], generation)
+			return server.ExportSealed(ctx, run, generation, p.out)
 		}),
 	}
 	command.Flags().IntVar(&generation, "generation", 0, "which generation (default: the current one)")
 	command.Flags().BoolVar(&export, "json", false, "export the history, for replay: the same as --output json")
+	command.Flags().BoolVar(&plain, "plain", false, "export values in the clear, though the server seals them")
+	command.Flags().BoolVar(&redacted, "redact", false, "export values in the clear, but for what looks like a secret")
 	return command
+}
+
+func (p *program) exportRedacted(ctx context.Context, server *client.Client, run string, generation int) error {
+	exported := &bytes.Buffer{}
+	if err := server.Export(ctx, run, generation, exported); err != nil {
+		return err
+	}
+	_, _ = io.WriteString(p.out, p.redactor.Text(exported.String()))
+	return nil
 }
 
 func (p *program) showHistory(ctx context.Context, server *client.Client, run string, generation int) error {
@@ -54,7 +73,7 @@ func (p *program) showHistory(ctx context.Context, server *client.Client, run st
 		t.add(rec)
 	}
 	t.pending()
-	p.print(nil, func(w io.Writer) { t.write(w, export) })
+	p.show(nil, func(w io.Writer) { t.write(w, export) })
 	return nil
 }
 

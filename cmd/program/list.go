@@ -64,7 +64,7 @@ func (p *program) listRuns(command *cobra.Command, server *client.Client, query 
 			break
 		}
 	}
-	p.print(found, func(w io.Writer) { p.writeRuns(w, found) })
+	p.show(found, func(w io.Writer) { p.writeRuns(w, found) })
 	if len(found.Runs) == 0 && p.output != asJSON {
 		p.say("no runs match; `%s start WORKFLOW` starts one", p.name)
 	}

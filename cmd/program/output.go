@@ -55,8 +55,34 @@ func (p *program) print(document any, text func(io.Writer)) {
 	_, _ = p.out.Write(buffer.Bytes()) // a reader that has gone away wants no more
 }
 
+// show is print for what people look through, as a run and its history: as text, it hides what looks like a secret. What a verb was
+// asked for, as a result or an answer, is printed as it is; so are documents, which programs read.
+func (p *program) show(document any, text func(io.Writer)) {
+	if p.output == asJSON {
+		writeJSON(p.out, document)
+		return
+	}
+	buffer := &bytes.Buffer{}
+	text(buffer)
+	shown := p.hide(buffer.String())
+	_, _ = io.WriteString(p.out, shown)
+	if shown != buffer.String() {
+		p.say("what looks like a secret is not shown; --reveal shows it")
+	}
+}
+
+// hide gives a text without what looks like a secret, unless that is asked for.
+func (p *program) hide(text string) string {
+	if p.reveal {
+		return text
+	}
+	return p.redactor.Text(text)
+}
+
 // say tells a person something beside the outcome.
-func (p *program) say(format string, args ...any) { fmt.Fprintf(p.err, format+"\n", args...) }
+func (p *program) say(format string, args ...any) {
+	fmt.Fprintln(p.err, p.hide(fmt.Sprintf(format, args...)))
+}
 
 // hint tells a person what may come next; a program that reads JSON knows.
 func (p *program) hint(format string, args ...any) {

@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/redact"
 )
 
 // Main runs the program over its definitions and ends the process. The first interrupt, or SIGTERM, stops what it does in
@@ -41,7 +42,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"reprise"}
 	}
-	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: stderr, now: time.Now}
+	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: stderr, now: time.Now,
+		redactor: redact.New(strings.Split(os.Getenv(redactNames), ",")...)}
 	root := p.root()
 	root.SetArgs(unflagged(args[1:]))
 	err := root.ExecuteContext(ctx)
@@ -59,6 +61,9 @@ func unflagged(args []string) []string {
 	return kept
 }
 
+// redactNames is the variable that adds to the names whose values are not shown: redact.New says how they fit.
+const redactNames = "REPRISE_REDACT"
+
 // program is one call of the command line.
 type program struct {
 	name        string
@@ -67,6 +72,8 @@ type program struct {
 	out, err    io.Writer
 	now         func() time.Time
 
+	redactor  *redact.Redactor
+	reveal    bool
 	address   string
 	sign      string
 	tokenFile string
@@ -95,6 +102,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.tokenFile, "token-file", "", "the file with the token for a server that asks for one (default $"+tokenVariable+")")
 	root.PersistentFlags().BoolVar(&p.plainHTTP, "plain-http", false, "let tokens and all else go over plain HTTP beyond this machine: something else encrypts there")
 	root.PersistentFlags().VarP(&p.output, "output", "o", "text for people, or json: one document")
+	root.PersistentFlags().BoolVar(&p.reveal, "reveal", false, "show what looks like a secret: values of password, token, apiKey and the like (and of $"+redactNames+", with commas between)")
 	complete(root, "output", "text", "json")
 	complete(root, "sign", signAsUsual, signNothing)
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "runs", Title: "Runs:"},
@@ -108,7 +116,7 @@ func (p *program) root() *cobra.Command {
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},
-		{"code", []*cobra.Command{p.replay(), p.version()}},
+		{"code", []*cobra.Command{p.replay(), p.decode(), p.version()}},
 	} {
 		for _, command := range group.commands {
 			command.GroupID = group.id

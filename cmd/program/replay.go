@@ -12,24 +12,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
 func (p *program) replay() *cobra.Command {
-	return &cobra.Command{
+	keys := ""
+	command := &cobra.Command{
 		Use:   "replay FILE...",
 		Short: "Check that this program's workflows agree with exported histories",
 		Long: "Check that this program's workflows decide what exported histories say that they decided, the result included. Nothing is executed, " +
 			"and no server is needed. Of a folder, every .json file is checked, in its folders too; - is the standard input.\n\n" +
 			"It is the check that a change of workflow code is safe for the runs that are under way: keep histories of real runs beside the code, " +
-			"and have every change pass it. It ends with exit code 1 if one does not agree.",
+			"and have every change pass it. It ends with exit code 1 if one does not agree. Sealed values are opened as `" + p.name + " decode` does it.",
 		Example: "  " + p.name + " history order-17 --json > histories/order-17.json\n  " + p.name + " replay histories",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return p.exitFor(command.Context(), p.replayAll(command.Context(), args))
+			return p.exitFor(command.Context(), p.replayAll(command.Context(), args, keys))
 		},
 	}
+	keyFlag(command, &keys)
+	return command
 }
 
 // checked is what came of one file.
@@ -46,7 +48,7 @@ type replayed struct {
 	Files  []checked `json:"files"`
 }
 
-func (p *program) replayAll(ctx context.Context, args []string) error {
+func (p *program) replayAll(ctx context.Context, args []string, keys string) error {
 	files, err := historiesIn(args)
 	if err != nil {
 		return err
@@ -56,7 +58,7 @@ func (p *program) replayAll(ctx context.Context, args []string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		one := p.replayFile(file)
+		one := p.replayFile(ctx, file, keys)
 		all.Agrees = all.Agrees && one.Replayed != nil && one.Agrees
 		all.Files = append(all.Files, one)
 	}
@@ -109,12 +111,12 @@ func historiesBelow(folder string) (files []string, err error) {
 	return files, nil
 }
 
-func (p *program) replayFile(file string) checked {
+func (p *program) replayFile(ctx context.Context, file, keys string) checked {
 	text, err := p.readInput(file)
 	if err != nil {
 		return checked{File: file, Error: err.Error()}
 	}
-	export, err := history.DecodeExport(text)
+	export, err := p.decodeExport(ctx, text, keys)
 	if err != nil {
 		return checked{File: file, Error: err.Error()}
 	}

@@ -127,7 +127,7 @@ func (v *visit) finish(ctx context.Context) error {
 
 // turn looks at the run and takes it as far as it goes without waiting for a step.
 func (v *visit) turn(ctx context.Context) (err error) {
-	if v.slot, err = v.e.live.hold(ctx, v.run); err != nil {
+	if v.slot, err = v.e.hold(ctx, v.run, v.e.replays); err != nil {
 		return err
 	}
 	defer func() {

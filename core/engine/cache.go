@@ -12,7 +12,8 @@ type cache struct {
 	mu    sync.Mutex
 	most  int
 	slots map[string]*slot
-	idle  *list.List // of *slot with a live run that nobody holds, the most recently used first
+	young map[string]bool // runs that have just begun: they have no log yet
+	idle  *list.List      // of *slot with a live run that nobody holds, the most recently used first
 }
 
 // slot is one run's place: held by one visit at a time.
@@ -22,10 +23,12 @@ type slot struct {
 	held    chan struct{} // has room for one
 	waiting int           // visits that hold it or wait for it
 	place   *list.Element // in idle
+	// replaying is where whoever holds it has a place, until its run is live; nil: none.
+	replaying places
 }
 
 func newCache(most int) *cache {
-	return &cache{most: most, slots: map[string]*slot{}, idle: list.New()}
+	return &cache{most: most, slots: map[string]*slot{}, young: map[string]bool{}, idle: list.New()}
 }
 
 // hold waits until nobody else holds the run.
@@ -53,6 +56,7 @@ func (c *cache) hold(ctx context.Context, run string) (*slot, error) {
 
 // release gives the run back, with its live run, if it has one still.
 func (c *cache) release(s *slot) {
+	s.replayed()
 	<-s.held
 	c.leave(s)
 }
@@ -76,6 +80,22 @@ func (c *cache) leave(s *slot) {
 	for _, l := range evicted {
 		l.close()
 	}
+}
+
+// begins says that a run has just begun, until somebody asks.
+func (c *cache) begins(run string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young[run] = true
+}
+
+// isNew says, once, that a run has just begun.
+func (c *cache) isNew(run string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	young := c.young[run]
+	delete(c.young, run)
+	return young
 }
 
 // drop forgets the live run of a slot that is held: it is of no more use.

@@ -23,9 +23,11 @@ type Config struct {
 	Version string
 	// Worker names this process in the history of attempts.
 	Worker string
-	// StuckAfter is how long a unit may keep its turn. Zero: 5 s. Negative: for ever (in a debugger).
+	// StuckAfter is how long a unit may keep its turn, give or take a tenth, of the time in which the process runs. Zero: 5 s.
+	// Negative: for ever (in a debugger).
 	StuckAfter time.Duration
-	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000.
+	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000. Of the others, 16
+	// at a time are replayed from their logs for messages, and 16 for queries, however many are due: the rest wait.
 	LiveRuns int
 	// Poll is how often a caller that waits looks again on its own. Zero: 500 ms.
 	Poll time.Duration
@@ -41,6 +43,9 @@ type Engine struct {
 	config   Config
 	registry *registry.Registry
 	live     *cache
+	// Where runs are replayed for messages, and for those who ask: they do not stand behind thousands of messages.
+	replays, questions places
+
 	watch    *watch
 	attempts attempts
 	workers  *workers
@@ -54,7 +59,8 @@ func New(ports Ports, config Config) (*Engine, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns), watch: newWatch(), workers: newWorkers()}, nil
+	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns),
+		replays: newPlaces(), questions: newPlaces(), watch: newWatch(), workers: newWorkers()}, nil
 }
 
 func register(definitions []workflow.Definition) (*registry.Registry, error) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/reprise-run/reprise/core/internal/executor"
 )
@@ -30,7 +29,11 @@ func (e *Engine) guard(exec *executor.Run, run func() error) error {
 	return err
 }
 
-// watchdog looks at all activations under way, every now and then.
+// patience is how often the watchdog finds a unit at the same turn before it gives it up.
+const patience = 10
+
+// watchdog looks at all activations under way, every now and then. It counts its looks, and reads no clock: when a process
+// was stopped, or its machine slept, one look comes late, and all the time that nothing ran in counts as one.
 type watchdog struct {
 	mu    sync.Mutex
 	first *guarded // a list: most activations are over before it ever looks
@@ -42,7 +45,7 @@ type watchdog struct {
 type guarded struct {
 	exec       *executor.Run
 	turns      uint64
-	since      time.Time // when turns was seen first; zero: not looked at yet
+	seen       int // looks that found these turns; 0: not looked at yet
 	ended      chan error
 	prev, next *guarded
 }
@@ -52,7 +55,7 @@ func (w *watchdog) begin(e *Engine, exec *executor.Run) *guarded {
 	if g == nil {
 		g = &guarded{ended: make(chan error, 1)}
 	}
-	g.exec, g.since = exec, time.Time{}
+	g.exec, g.seen = exec, 0
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g.prev, g.next = nil, w.first
@@ -62,7 +65,7 @@ func (w *watchdog) begin(e *Engine, exec *executor.Run) *guarded {
 	w.first = g
 	if !w.armed {
 		w.armed = true
-		e.Clock.AfterFunc(e.config.StuckAfter/2, func() { w.look(e) })
+		w.arm(e)
 	}
 	return g
 }
@@ -92,17 +95,24 @@ func (w *watchdog) end(g *guarded) {
 	}
 }
 
-// look gives up every activation that has not got on since it was looked at StuckAfter ago.
+func (w *watchdog) arm(e *Engine) {
+	e.Clock.AfterFunc(e.config.StuckAfter/patience, func() { w.look(e) })
+}
+
+// look gives up every activation of which a unit has kept its turn since it was looked at StuckAfter ago. One that waits for
+// the store to give the next page of its log is not at anybody's turn.
 func (w *watchdog) look(e *Engine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := e.Clock.Now()
 	for g := w.first; g != nil; g = g.next {
 		turns := g.exec.Turns()
 		switch {
-		case g.since.IsZero() || turns != g.turns:
-			g.turns, g.since = turns, now
-		case now.Sub(g.since) >= e.config.StuckAfter:
+		case g.seen == 0 || turns != g.turns:
+			g.turns, g.seen = turns, 1
+		case !g.exec.HasTurn():
+		case g.seen < patience:
+			g.seen++
+		default:
 			select {
 			case g.ended <- g.exec.Stuck():
 			default: // it has just ended
@@ -110,6 +120,6 @@ func (w *watchdog) look(e *Engine) {
 		}
 	}
 	if w.armed = w.first != nil; w.armed {
-		e.Clock.AfterFunc(e.config.StuckAfter/2, func() { w.look(e) })
+		w.arm(e)
 	}
 }

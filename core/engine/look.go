@@ -55,6 +55,7 @@ func (e *blockedError) Error() string { return e.message }
 // catchUp brings the slot's live run to the end of the log that was looked at, replaying it from the start where there is
 // none, or where what is new does not fit it. It gives a *blockedError where the code cannot.
 func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
+	defer s.replayed()
 	if s.live != nil && s.live.position.Generation != view.Summary.Generation {
 		s.drop()
 	}

@@ -14,7 +14,7 @@ func (e *Engine) Query(ctx context.Context, run, name string, input history.Payl
 	if err := errors.Join(validID("run id", run), validName("query", name), validPayload("input", input)); err != nil {
 		return nil, err
 	}
-	s, err := e.live.hold(ctx, run)
+	s, err := e.hold(ctx, run, e.questions)
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
 	summary := &Summary{Run: childID(command, parent), Workflow: command.Workflow, Generation: 1, Status: history.Running,
 		Started: o.e.Clock.Now(), Input: command.Input, Attributes: command.Attributes, Parent: parent}
-	err := o.e.Runs.Create(ctx, summary, o.e.startItem(summary))
+	err := o.e.create(ctx, summary, o.e.startItem(summary))
 	if errors.Is(err, ErrTaken) {
 		return o.childTaken(ctx, command, summary)
 	}

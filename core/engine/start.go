@@ -53,7 +53,7 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 			return nil, false, e.unavailable(err, "the run was not started")
 		}
 	}
-	err = e.Runs.Create(ctx, summary, item)
+	err = e.create(ctx, summary, item)
 	switch {
 	case errors.Is(err, ErrTaken):
 		summary, created, err = e.startTaken(ctx, request)

@@ -9,43 +9,50 @@ import (
 // that is not known here, or is damaged. A run with such a record is blocked, not failed: nothing is lost.
 var ErrUnreadable = errors.New("unreadable record")
 
-// elsewhere ends the name of a member whose value is the place of a payload, not the payload.
+// elsewhere ends the name of a member whose value stands for a payload, and is not the payload.
 const elsewhere = '@'
 
-// Encoder gives the stored form where long payloads are kept elsewhere. The zero value keeps all where they are.
+// Encoder gives the stored form where something else stands for payloads: the place that a long one is kept at, or its sealed
+// form (core/seal). The zero value keeps all as they are.
 type Encoder struct {
-	// Away says of a payload that it is kept elsewhere, and at which place: the member "input" is then written as "input@"
-	// with that text. Nil: none is. Payloads are asked for in the order in which they are written; attributes always stay.
+	// Away says what is written for a payload, if not itself: the member "input" is then written as "input@" with that text.
+	// Nil: all are written themselves. Payloads are asked for in the order in which they are written; attributes always stay.
 	Away func(Payload) (place string, away bool)
+	// Texts: Away is asked for what the author's code and callers say in words too (messages and stacks of failures, reasons
+	// of cancellations), as JSON strings. Such words tend to quote the values that they are about.
+	Texts bool
+}
+
+func (e Encoder) writer(out []byte) writer {
+	return writer{out: out, away: e.Away, texts: e.Texts && e.Away != nil}
 }
 
 // Record gives the stored form of a record.
-func (e Encoder) Record(rec *Record) []byte {
-	w := writer{away: e.Away}
+func (e Encoder) Record(rec *Record) []byte { return e.AppendRecord(nil, rec) }
+
+// AppendRecord appends the stored form of a record.
+func (e Encoder) AppendRecord(out []byte, rec *Record) []byte {
+	w := e.writer(out)
 	writeRecord(&w, rec)
 	return w.out
 }
 
 // Event gives the stored form of an event.
 func (e Encoder) Event(event Event) []byte {
-	w := writer{away: e.Away}
+	w := e.writer(nil)
 	writeEvent(&w, event)
 	return w.out
 }
 
 // Command gives the stored form of a command.
 func (e Encoder) Command(command Command) []byte {
-	w := writer{away: e.Away}
+	w := e.writer(nil)
 	writeCommand(&w, command)
 	return w.out
 }
 
 // AppendRecord appends the stored form of a record.
-func AppendRecord(out []byte, rec *Record) []byte {
-	w := writer{out: out}
-	writeRecord(&w, rec)
-	return w.out
-}
+func AppendRecord(out []byte, rec *Record) []byte { return Encoder{}.AppendRecord(out, rec) }
 
 func writeRecord(w *writer, rec *Record) {
 	w.begin()
@@ -129,7 +136,7 @@ func writeEvent(w *writer, event Event) {
 // Decoder reads records. It remembers the names that come again and again; the zero value is ready for use, by one
 // goroutine at a time.
 type Decoder struct {
-	// Fetch gets a payload that is kept elsewhere (see [Encoder]). Nil: a record that has one is unreadable.
+	// Fetch gets the payload that something else stands for (see [Encoder]). Nil: a record that has such is unreadable.
 	Fetch func(place string) (Payload, error)
 	names names
 }

@@ -1,6 +1,10 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // ExportVersion is the version of an [Export]'s own form; its records carry theirs. A reader reads every version up to its own.
 const ExportVersion = 1
@@ -11,7 +15,10 @@ type Export struct {
 	Run        string
 	Generation int
 	Workflow   string
-	Records    []*Record
+	// Keys are those that its payloads are sealed with, by id, as a key service has wrapped them: where there is one, an export
+	// needs nothing beside it to be opened. See core/seal.
+	Keys    map[string]string
+	Records []*Record
 }
 
 // AppendExport appends the JSON form: one object, with a record on each line, so that two exports can be compared by lines.
@@ -22,6 +29,18 @@ func AppendExport(out []byte, e *Export) []byte {
 	w.text("run", e.Run)
 	w.int("generation", int64(e.Generation))
 	w.text("workflow", e.Workflow)
+	if len(e.Keys) > 0 {
+		w.name("keys")
+		w.begin()
+		for _, id := range slices.Sorted(maps.Keys(e.Keys)) {
+			w.separate()
+			w.element(id)
+			w.out = append(w.out, ':')
+			w.comma = false
+			w.element(e.Keys[id])
+		}
+		w.end()
+	}
 	w.name("records")
 	w.beginList()
 	for _, rec := range e.Records {
@@ -37,8 +56,11 @@ func AppendExport(out []byte, e *Export) []byte {
 }
 
 // DecodeExport reads the JSON form. Payloads are slices of data, which must not change afterwards. Errors are [ErrUnreadable].
-func DecodeExport(data []byte) (*Export, error) {
-	r := &reader{data: data, names: &names{}}
+func DecodeExport(data []byte) (*Export, error) { return new(Decoder).Export(data) }
+
+// Export reads an exported history.
+func (d *Decoder) Export(data []byte) (*Export, error) {
+	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
 	e, err := readExport(r)
 	if err == nil {
 		err = r.finish()
@@ -64,6 +86,14 @@ func readExport(r *reader) (*Export, error) {
 			e.Generation = int(r.int())
 		case "workflow":
 			e.Workflow = r.name()
+		case "keys":
+			e.Keys = map[string]string{}
+			r.authors = true // no key's id ends with a mark of ours
+			for id, more := r.first(); more; id, more = r.next() {
+				name := string(id)
+				e.Keys[name] = r.text()
+			}
+			r.authors = false
 		case "records":
 			for more := r.enter(); more; more = r.element() {
 				rec, err := readRecord(r)

@@ -137,11 +137,11 @@ func (f *Failure) writeCauses(w *writer, most int) {
 	w.begin()
 	w.text("kind", string(f.FailureKind))
 	w.textIf("type", f.Type)
-	w.text("message", f.Message)
+	w.words("message", f.Message)
 	w.flagIf("nonRetryable", f.NonRetryable)
 	w.durationIf("retryAfter", f.RetryAfter)
 	w.payloadIf("details", f.Details)
-	w.textIf("stack", f.Stack)
+	w.wordsIf("stack", f.Stack)
 	if f.Cause != nil && most > 1 {
 		w.name("cause")
 		f.Cause.writeCauses(w, most-1)
@@ -165,7 +165,7 @@ func readFailure(r *reader) *Failure {
 		case "type":
 			f.Type = r.name()
 		case "message":
-			f.Message = r.text()
+			f.Message = r.words()
 		case "nonRetryable":
 			f.NonRetryable = r.flag()
 		case "retryAfter":
@@ -173,7 +173,7 @@ func readFailure(r *reader) *Failure {
 		case "details":
 			f.Details = r.payload()
 		case "stack":
-			f.Stack = r.text()
+			f.Stack = r.words()
 		case "cause":
 			f.Cause = readFailure(r)
 		default:

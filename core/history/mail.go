@@ -136,12 +136,12 @@ type CancelRequested struct {
 func (*CancelRequested) Kind() string { return "cancel-requested" }
 func (e *CancelRequested) write(w *writer) {
 	w.text("id", e.ID)
-	w.textIf("reason", e.Reason)
+	w.wordsIf("reason", e.Reason)
 }
 
 func (e *CancelRequested) read(key []byte, r *reader) {
 	if string(key) == "reason" {
-		e.Reason = r.text()
+		e.Reason = r.words()
 	} else {
 		e.readID(key, r)
 	}
@@ -161,12 +161,12 @@ type TerminateRequested struct {
 func (*TerminateRequested) Kind() string { return "terminate-requested" }
 func (e *TerminateRequested) write(w *writer) {
 	w.text("id", e.ID)
-	w.textIf("reason", e.Reason)
+	w.wordsIf("reason", e.Reason)
 }
 
 func (e *TerminateRequested) read(key []byte, r *reader) {
 	if string(key) == "reason" {
-		e.Reason = r.text()
+		e.Reason = r.words()
 	} else {
 		e.readID(key, r)
 	}
@@ -202,7 +202,7 @@ func (e *ResetRequested) write(w *writer) {
 	w.text("id", e.ID)
 	w.int("generation", int64(e.Generation))
 	w.int("record", int64(e.Record))
-	w.textIf("reason", e.Reason)
+	w.wordsIf("reason", e.Reason)
 }
 
 func (e *ResetRequested) read(key []byte, r *reader) {
@@ -212,7 +212,7 @@ func (e *ResetRequested) read(key []byte, r *reader) {
 	case "record":
 		e.Record = int(r.int())
 	case "reason":
-		e.Reason = r.text()
+		e.Reason = r.words()
 	default:
 		e.readID(key, r)
 	}

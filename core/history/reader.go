@@ -15,9 +15,9 @@ type reader struct {
 	err    error
 	names  *names
 	causes int // depth of the failure being read
-	// fetch gets a payload that is kept elsewhere; see [Encoder].
+	// fetch gets the payload that something else stands for; see [Encoder].
 	fetch     func(place string) (Payload, error)
-	elsewhere bool // so the value is that follows the last key
+	elsewhere bool // the value that follows the last key stands for another one
 	authors   bool // keys are the author's, not ours
 }
 
@@ -231,14 +231,28 @@ func (r *reader) payload() Payload {
 	return Payload(raw[:len(raw):len(raw)])
 }
 
-// fetched is a payload of which only the place is here.
+// words reads what [writer.words] wrote.
+func (r *reader) words() string {
+	if !r.elsewhere {
+		return r.text()
+	}
+	text := ""
+	if payload := r.fetched(); payload != nil {
+		if err := json.Unmarshal(payload, &text); err != nil {
+			r.fail("a text is kept elsewhere, and it is none: %w", err)
+		}
+	}
+	return text
+}
+
+// fetched is a payload of which only what stands for it is here.
 func (r *reader) fetched() Payload {
 	place := r.text()
 	switch {
 	case r.err != nil:
 		return nil
 	case r.fetch == nil:
-		r.fail("a payload is kept elsewhere, at %q, and nothing here can fetch it", abbreviate(place))
+		r.fail("a payload is sealed, or kept elsewhere, as %q, and nothing here can open or fetch it", abbreviate(place))
 		return nil
 	}
 	payload, err := r.fetch(place)

@@ -12,6 +12,7 @@ type writer struct {
 	out   []byte
 	comma bool
 	away  func(Payload) (place string, away bool) // nil: all stay
+	texts bool                                    // words of the author's may go away, too
 }
 
 func (w *writer) begin() { w.separate(); w.out = append(w.out, '{'); w.comma = false }
@@ -44,6 +45,23 @@ func (w *writer) text(name, value string) {
 func (w *writer) textIf(name, value string) {
 	if value != "" {
 		w.text(name, value)
+	}
+}
+
+// words writes a text that the author's code or a caller made: see [Encoder.Texts].
+func (w *writer) words(name, value string) {
+	if w.texts && value != "" {
+		quoted := writer{}
+		quoted.element(value)
+		w.payloadIf(name, quoted.out)
+		return
+	}
+	w.text(name, value)
+}
+
+func (w *writer) wordsIf(name, value string) {
+	if value != "" {
+		w.words(name, value)
 	}
 }
 

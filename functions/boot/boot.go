@@ -12,11 +12,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/redact"
 )
 
 // API serves the HTTP API behind API Gateway, REST (v1) or HTTP (v2). It does not return.
@@ -59,7 +61,8 @@ func tokens(ctx context.Context, store *dynamo.Store) ([]byte, error) { return s
 // start opens the system and has Lambda call the handler. Where it cannot, Lambda shows the error as that of the function's
 // initialisation.
 func start(definitions []workflow.Definition, handler func(*System) (any, error), key keyed) {
-	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stamped}))
+	hides := redact.New(strings.Split(os.Getenv("REPRISE_REDACT"), ",")...)
+	logger := slog.New(hides.Handler(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stamped})))
 	s, err := open(context.Background(), os.Getenv, logger, definitions, key)
 	if err == nil {
 		var handle any

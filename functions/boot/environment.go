@@ -15,6 +15,7 @@ type environment struct {
 	resumes, tasks, dead string // URLs of queues
 	stack                string // that the function is of
 	version              string // of the deployment
+	kmsKey               string // ARN of the key in KMS that values are sealed under; empty: they are not sealed
 	worker               string // where this process logs
 	retention            time.Duration
 }
@@ -31,7 +32,7 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 		slices.Sort(missing)
 		return e, fmt.Errorf("the environment lacks %s: template.yaml sets them", strings.Join(missing, ", "))
 	}
-	e.dead, e.stack, e.version = getenv("REPRISE_DEAD"), getenv("REPRISE_STACK"), getenv("REPRISE_VERSION")
+	e.dead, e.stack, e.version, e.kmsKey = getenv("REPRISE_DEAD"), getenv("REPRISE_STACK"), getenv("REPRISE_VERSION"), getenv("REPRISE_KMS_KEY")
 	const least, usual = 15, 30
 	days := usual
 	if text := getenv("REPRISE_RETENTION_DAYS"); text != "" {

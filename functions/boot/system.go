@@ -8,13 +8,16 @@ import (
 	"os"
 	"time"
 
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/aws/kms"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/s3"
 	"github.com/reprise-run/reprise/infra/aws/sqs"
@@ -38,6 +41,8 @@ type Parts struct {
 	// Retention is how long ended runs are kept (timer). It must be more than the 14 days that a message is kept: what a message
 	// files in a run that is there no more, nobody deletes.
 	Retention time.Duration
+	// Seal is what Store and Queue seal values with, so that an export leaves as they are stored. Nil: they are not sealed.
+	Seal seal.Codec
 	// Metrics takes what CloudWatch is to make metrics of, and Stack is the dimension by which the template's alarm finds them.
 	Metrics io.Writer
 	Stack   string
@@ -74,11 +79,15 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 	codec := offload.Codec{Places: s3.New(s3.Config{Bucket: env.bucket, Client: awss3.NewFromConfig(config, func(o *awss3.Options) {
 		o.UsePathStyle = config.BaseEndpoint != nil // an endpoint of one's own, as LocalStack's, has no host for each bucket
 	})})}
+	if env.kmsKey != "" {
+		bare := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table}) // data keys are not sealed by themselves
+		codec.Seal = seal.New(kms.New(kms.Config{Client: awskms.NewFromConfig(config), Key: env.kmsKey, Table: env.table, Wrapped: bare}))
+	}
 	parts := Parts{
 		Store:   dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec}),
 		Queue:   sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks, Dead: env.dead, Codec: codec}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
-		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention,
+		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention, Seal: codec.Seal,
 	}
 	if key != nil {
 		if parts.TokenKey, err = key(ctx, parts.Store); err != nil {

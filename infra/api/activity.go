@@ -13,8 +13,8 @@ import (
 func (h *Handler) activityEndpoints() []endpoint {
 	const tag = "activities"
 	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, ""}}
-	fails := []engine.Code{engine.NotFound}
-	byToken := []engine.Code{engine.NotFound, engine.Expired}
+	fails := []engine.Code{engine.NotFound, engine.Blocked}
+	byToken := []engine.Code{engine.NotFound, engine.Expired, engine.Blocked}
 	params := []*huma.Param{tokenParam()}
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", tag: tag, summary: "List a run's activities under way",

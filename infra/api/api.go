@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -47,6 +48,9 @@ type Config struct {
 	// Tokens that let callers in: a request without one of them is refused, but for the server's health. None: nobody is asked.
 	Tokens []Token
 	Limits Limits
+	// Seal is what the engine's store seals values with: an export that is to leave sealed is sealed with it, as it is stored. Nil: such an
+	// export leaves as it is. All other answers give values in the clear: whoever may ask has the right to them.
+	Seal seal.Codec
 	// Logger for faults of ours. Nil: none.
 	Logger *slog.Logger
 }

@@ -176,37 +176,9 @@ func (s *shape) decode(data []byte, into any) error {
 
 func (s *shape) takes() string { return strings.Join(s.names, ", ") }
 
-// deepest is how deep a body may be nested. A value is deeper within a record, and again within an export or a message: what
-// reads them stops at 10,000.
-const deepest = 1000
-
-// tooDeep says whether a text, if it is JSON, is nested too deeply.
-func tooDeep(text []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch b := text[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			if depth++; depth > deepest {
-				return true
-			}
-		case b == '}' || b == ']':
-			depth--
-		}
-	}
-	return false
-}
-
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return invalid("the body is not UTF-8 text")
-	}
-	if tooDeep(data) {
-		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("the body is nested more than %d deep", deepest)}
 	}
 	if json.Valid(data) {
 		return nil

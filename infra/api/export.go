@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -45,7 +47,14 @@ func parsePlace(given string) (p place, err error) {
 
 // exportHistory gives a piece of the text that history.AppendExport makes of all records.
 func (c *call) exportHistory() error {
-	p := &piece{run: c.r.PathValue("run")}
+	ctx, p := c.r.Context(), &piece{run: c.r.PathValue("run")}
+	sealed, err := c.flag("sealed")
+	if err != nil {
+		return err
+	}
+	if sealed {
+		p.seal = c.config.Seal
+	}
 	if given := c.value("after"); given != "" {
 		if err := p.goOn(c, given); err != nil {
 			return err
@@ -53,7 +62,7 @@ func (c *call) exportHistory() error {
 	} else if err := p.begin(c); err != nil {
 		return err
 	}
-	err := c.engine.Export(c.r.Context(), p.run, p.at.generation, p.at.after, p.add)
+	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at engine.Position, record *history.Record) error { return p.add(ctx, at, record) })
 	switch {
 	case errors.Is(err, errFull):
 		c.w.Header().Set(client.NextHeader, p.at.String())
@@ -75,6 +84,7 @@ var errFull = errors.New("the piece is full")
 // piece of an export, as far as it is written.
 type piece struct {
 	run  string
+	seal seal.Codec // nil: values are in the clear
 	text []byte
 	at   place // that the text ends at
 	skip int   // bytes of the next record that the piece before had
@@ -86,7 +96,11 @@ func (p *piece) begin(c *call) error {
 		return err
 	}
 	p.at = place{generation: generation}
-	frame := string(history.AppendExport(nil, &history.Export{Run: p.run, Generation: generation, Workflow: summary.Workflow}))
+	keys, err := seal.ExportKeys(c.r.Context(), p.seal)
+	if err != nil {
+		return err
+	}
+	frame := string(history.AppendExport(nil, &history.Export{Run: p.run, Generation: generation, Workflow: summary.Workflow, Keys: keys}))
 	head, ok := strings.CutSuffix(frame, exportTail)
 	if !ok {
 		return errors.New("an export without records ends differently than its pieces")
@@ -107,13 +121,17 @@ func (p *piece) goOn(c *call, given string) (err error) {
 	return err
 }
 
-// add adds a record, or as much of it as there is room for; then the piece is full.
-func (p *piece) add(at engine.Position, record *history.Record) error {
+// add adds a record, or as much of it as there is room for; then the piece is full. A record is sealed to the same text for each piece
+// that has a part of it, as long as the key is the same.
+func (p *piece) add(ctx context.Context, at engine.Position, record *history.Record) error {
 	separator := ",\n"
 	if p.at.after == (engine.Position{}) {
 		separator = "\n"
 	}
-	text := history.AppendRecord([]byte(separator), record)
+	text, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendRecord([]byte(separator), record), nil })
+	if err != nil {
+		return err
+	}
 	if p.skip > len(text) {
 		return invalid(fmt.Sprintf("%q is no place in this export: record %d has %d bytes", p.at, record.Number, len(text)))
 	}

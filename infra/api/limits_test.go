@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -72,7 +71,7 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		response, text = w.call("GET", "/v1/runs/b?wait=1ms", "")
 		return response.StatusCode == http.StatusServiceUnavailable
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, 100*time.Millisecond) // seldom: a probe that waits takes the place of those who are to wait
 	require.Contains(t, text, "3 requests wait at this moment, and there are no more at a time: try again, or ask without wait")
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
 
@@ -83,7 +82,7 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		response, _ := w.call("GET", "/v1/runs/b?wait=1ms", "")
 		return response.StatusCode == http.StatusOK
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestWaitsAreCutShort(t *testing.T) {
@@ -192,21 +191,6 @@ func TestHeadersThatAreTooLong(t *testing.T) {
 	w := listening(t, func(*api.Config) {})
 	response, _ := w.call("GET", "/v1/health", "", "X-Long", strings.Repeat("x", 80<<10))
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
-}
-
-func TestDeepValues(t *testing.T) {
-	w := start(t)
-	deep := func(n int) string {
-		return `{"id":"` + fmt.Sprint("d", n) + `","workflow":"echo","input":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
-	}
-	p := w.problem("POST", "/v1/runs", deep(1001))
-	require.Equal(t, engine.TooLarge, p.Code)
-	require.Equal(t, "the body is nested more than 1000 deep", p.Detail)
-	require.Equal(t, "completed", w.ok(201, "POST", "/v1/runs?wait=20s", deep(999))["status"])
-	w.ok(200, "GET", "/v1/runs/d999", "")
-	w.exportOf("d999", 1, 1)
-	require.Equal(t, engine.TooLarge, w.problem("POST", "/v1/runs", strings.Repeat(`{"a":`, 1<<20)).Code)
-	w.ok(201, "POST", "/v1/runs?wait=20s", `{"workflow":"echo","input":"`+strings.Repeat("[", 5000)+`\"{[["}`)
 }
 
 // lines is what a logger has written.

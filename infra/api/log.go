@@ -16,14 +16,15 @@ func (h *Handler) logEndpoints() []endpoint {
 		{method: http.MethodGet, path: "/v1/runs/{run}/history", id: "get-history", tag: tag, summary: "Get a part of a run's log",
 			describe: "Records of one generation, in order, as many as fit a page of about a megabyte, at least one. A record is what happened in one activation, and what the run decided.",
 			params:   []*huma.Param{runParam(), generationParam(), queryParam("after", "Only records after this number.", whole(0), 120)},
-			answers:  map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []engine.Code{engine.NotFound}, serve: (*call).getHistory},
+			answers:  map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getHistory},
 		{method: http.MethodGet, path: "/v1/runs/{run}/export", id: "export-history", tag: tag, summary: "Export a generation's whole log",
 			describe: "What replay takes. Where a reset began the generation, the records of earlier generations that still count come first. " +
 				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + client.NextHeader + ", the text goes on, " +
 				"and the same request with that as after gives the next piece. Put one after the other, they are the export.",
-			params:  []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", text(), nil)},
+			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", text(), nil),
+				queryParam("sealed", "Leave values sealed, if the server stores them so: the export says nothing to whoever lacks the key.", &huma.Schema{Type: huma.TypeBoolean}, true)},
 			answers: map[int]reply{http.StatusOK: {"The log, with one record on each line, or a piece of that text.", exported{}, client.NextHeader}},
-			fails:   []engine.Code{engine.NotFound}, serve: (*call).exportHistory},
+			fails:   []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).exportHistory},
 	}
 }
 

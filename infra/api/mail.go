@@ -13,7 +13,7 @@ import (
 func (h *Handler) mailEndpoints() []endpoint {
 	const tag = "messages"
 	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, ""}}
-	fails := []engine.Code{engine.NotFound, engine.Closed}
+	fails := []engine.Code{engine.NotFound, engine.Closed, engine.Blocked}
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
 			describe: "A run that ends before it has looked may leave it unread.",
@@ -37,7 +37,7 @@ func (h *Handler) mailEndpoints() []endpoint {
 			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).terminateRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", tag: tag, summary: "Have a run go on from an earlier record",
 			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals, which come again.",
-			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound}, serve: (*call).resetRun},
+			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).resetRun},
 	}
 }
 

@@ -30,10 +30,10 @@ func (h *Handler) runEndpoints() []endpoint {
 			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: (*call).listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
 			params:  []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound}, serve: (*call).getRun},
+			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", tag: tag, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
-			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []engine.Code{engine.NotFound}, serve: (*call).unblockRun},
+			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).unblockRun},
 	}
 }
 

@@ -81,5 +81,6 @@ type exported struct {
 	Run        string            `json:"run" doc:"The run's id." example:"order-17"`
 	Generation int               `json:"generation" doc:"The generation whose log this is." example:"1"`
 	Workflow   string            `json:"workflow" doc:"The run's workflow." example:"order"`
+	Keys       map[string]string `json:"keys,omitempty" doc:"Keys that values are sealed with, by id, as a key service has wrapped them."`
 	Records    []json.RawMessage `json:"records" doc:"Records as they are stored, in order; those of earlier generations that a reset kept come first."`
 }

@@ -36,7 +36,8 @@ type Config struct {
 	// Visits and Activities are how many runs may be looked at, and how many activities executed, at one time. Zero: 10,000
 	// and 1,000.
 	Visits, Activities int
-	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000.
+	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000. Of the others, few at a time are replayed
+	// from their logs: see [engine.Config].
 	LiveRuns int
 	// Retention is how long ended runs are kept, and a tenth of that longer at most, but no more than an hour. Zero: [Retention].
 	// Negative: for ever.
@@ -67,7 +68,7 @@ type Node struct {
 // if it fails.
 func Start(ctx context.Context, config Config) (*Node, error) {
 	config = config.withDefaults()
-	n := &Node{config: config, queue: newQueue(config.Visits, config.Activities)}
+	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities)}
 	store := config.Store
 	var err error
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},

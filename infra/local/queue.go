@@ -16,7 +16,11 @@ import (
 //
 // A message is handled in a goroutine of its own; so many at a time as its limit allows. One whose handler fails comes again,
 // later and later; one that was received too often goes to the dead letter handler, unless it was the store that failed.
+//
+// Delays are by the clock, as all that the log says of time: while a machine sleeps, the clock goes on, and the runtime's
+// timers stand still.
 type queue struct {
+	clock    engine.Clock
 	handlers handlers
 	resumes  lane[engine.Resume]
 	tasks    lane[engine.Task]
@@ -25,7 +29,7 @@ type queue struct {
 	waiting map[string]bool // runs with a plain resume that is ready and not yet received: another one would say the same
 	delayed delays
 	timers  map[timer]*delayed // those of delayed that carry a timer's firing
-	wake    *time.Timer
+	disarm  func() bool        // the alarm for the earliest delayed message; nil: it is not set
 	closed  bool
 	ctx     context.Context //nolint:containedctx // ends every handler when the queue is closed
 	cancel  context.CancelFunc
@@ -58,10 +62,12 @@ const (
 	mostReceives = 10
 	firstPause   = 50 * time.Millisecond
 	longestPause = 30 * time.Second
+	// longestNap is how late a message may be when the machine has slept.
+	longestNap = time.Minute
 )
 
-func newQueue(mostResumes, mostTasks int) *queue {
-	q := &queue{waiting: map[string]bool{}, timers: map[timer]*delayed{}}
+func newQueue(clock engine.Clock, mostResumes, mostTasks int) *queue {
+	q := &queue{clock: clock, waiting: map[string]bool{}, timers: map[timer]*delayed{}}
 	q.resumes.most, q.tasks.most = mostResumes, mostTasks
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
@@ -79,8 +85,8 @@ func (q *queue) open(h handlers) {
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
-	if q.wake != nil {
-		q.wake.Stop()
+	if q.disarm != nil {
+		q.disarm()
 	}
 	q.mu.Unlock()
 	q.cancel()
@@ -262,7 +268,7 @@ func (d *delays) Pop() any {
 
 // delay keeps a message until its time. The lock is held.
 func (q *queue) delay(d time.Duration, ready func()) *delayed {
-	later := &delayed{at: time.Now().Add(d), ready: ready}
+	later := &delayed{at: q.clock.Now().Add(d), ready: ready}
 	heap.Push(&q.delayed, later)
 	if later.place == 0 {
 		q.arm()
@@ -292,19 +298,17 @@ func (q *queue) arm() {
 	if len(q.delayed) == 0 || q.closed {
 		return
 	}
-	left := time.Until(q.delayed[0].at)
-	if q.wake == nil {
-		q.wake = time.AfterFunc(left, q.release)
-	} else {
-		q.wake.Reset(left)
+	if q.disarm != nil {
+		q.disarm()
 	}
+	q.disarm = q.clock.AfterFunc(min(q.delayed[0].at.Sub(q.clock.Now()), longestNap), q.release)
 }
 
 // release makes ready what is due.
 func (q *queue) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock.Now()
 	for len(q.delayed) > 0 && !q.delayed[0].at.After(now) {
 		d := heap.Pop(&q.delayed).(*delayed)
 		if q.timers[d.timer] == d {

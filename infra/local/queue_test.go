@@ -1,10 +1,44 @@
 package local
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
 )
+
+// laptop has a clock that went on while the machine slept, and timers that did not.
+type laptop struct{ slept atomic.Int64 }
+
+func (l *laptop) Now() time.Time { return time.Now().Add(time.Duration(l.slept.Load())).UTC() }
+
+func (l *laptop) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(d, f).Stop
+}
+
+func TestWhatCameDueWhileTheMachineSleptComesSoonAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine, came := &laptop{}, make(chan string, 2)
+		q := newQueue(machine, 1, 1)
+		defer q.close()
+		q.open(handlers{resume: func(_ context.Context, m engine.Resume) error {
+			came <- m.Run
+			return nil
+		}})
+		require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "tea", Delay: 10 * time.Minute}, engine.Resume{Run: "year", Delay: 24 * time.Hour}))
+		machine.slept.Store(int64(8 * time.Hour))
+		begun := time.Now()
+		require.Equal(t, "tea", <-came)
+		require.LessOrEqual(t, time.Since(begun), longestNap)
+		require.Equal(t, "year", <-came)
+		require.GreaterOrEqual(t, time.Since(begun), 16*time.Hour)
+	})
+}
 
 // A backlog that is worked off and never ends must not hold what was worked off.
 func TestALastingBacklogHoldsNoMoreThanItself(t *testing.T) {

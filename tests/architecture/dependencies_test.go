@@ -18,6 +18,7 @@ var dependencies = map[string]string{
 	"github.com/aws/aws-sdk-go-v2/config":           "credentials and regions, as every AWS program finds them",
 	"github.com/aws/aws-sdk-go-v2/credentials":      "fixed credentials, for tests against DynamoDB Local and LocalStack",
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb": "the table",
+	"github.com/aws/aws-sdk-go-v2/service/kms":      "data keys that values are sealed with",
 	"github.com/aws/aws-sdk-go-v2/service/s3":       "long payloads",
 	"github.com/aws/aws-sdk-go-v2/service/sqs":      "the queues",
 	"github.com/aws/smithy-go":                      "errors and middleware of the AWS SDK",

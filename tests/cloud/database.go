@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -29,20 +30,28 @@ func StartDatabase(ctx context.Context) (*Database, error) {
 
 // Client gives a client as the functions have it, whose requests go by a transport of the caller's. Nil: the usual one.
 func (d *Database) Client(ctx context.Context, transport http.RoundTripper) (*dynamodb.Client, error) {
-	loaded, err := aws.Load(ctx, config.WithRegion("eu-central-1"), config.WithBaseEndpoint(d.server.URL),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+	loaded, err := load(ctx, d.server.URL, transport)
 	if err != nil {
 		return nil, err
-	}
-	if transport != nil {
-		loaded.HTTPClient = &http.Client{Transport: transport}
 	}
 	return dynamo.NewClient(loaded), nil
 }
 
+// load gives the configuration that the functions have, but for where a service is, and how its requests get there.
+func load(ctx context.Context, endpoint string, transport http.RoundTripper) (sdk.Config, error) {
+	loaded, err := aws.Load(ctx, config.WithRegion("eu-central-1"), config.WithBaseEndpoint(endpoint),
+		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+	if err == nil && transport != nil {
+		loaded.HTTPClient = &http.Client{Transport: transport}
+	}
+	return loaded, err
+}
+
 // Table makes a new table and gives its name.
 func (d *Database) Table(ctx context.Context) (string, error) {
-	client, err := d.Client(ctx, nil)
+	// A server that has just been started may take longer than the functions' client waits, which would then ask again for a
+	// table that is there.
+	client, err := d.Client(ctx, http.DefaultTransport)
 	if err != nil {
 		return "", err
 	}

@@ -26,7 +26,7 @@ type source struct {
 	dead       string        // URL of that
 }
 
-// queues behave like SQS's, with Lambda's pollers behind them. Its methods are the calls of infra/aws/sqs.
+// queues behave like SQS's, with Lambda's pollers behind them.
 type queues struct {
 	mu     sync.Mutex
 	queues map[string]*queue
@@ -39,6 +39,7 @@ type queue struct {
 	source   source
 	messages map[string]*message // by receipt handle
 	running  int
+	most     int // that were running at one time
 	usage    QueueUsage
 }
 
@@ -57,8 +58,8 @@ func (q *queues) add(url string, source source) {
 	q.queues[url] = &queue{source: source, messages: map[string]*message{}}
 }
 
-// SendMessageBatch keeps messages, each until its delay is over.
-func (q *queues) SendMessageBatch(_ context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
+// sendMessageBatch keeps messages, each until its delay is over.
+func (q *queues) sendMessageBatch(in *sqs.SendMessageBatchInput) (*sqs.SendMessageBatchOutput, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	const most = 10
@@ -68,9 +69,9 @@ func (q *queues) SendMessageBatch(_ context.Context, in *sqs.SendMessageBatchInp
 	to, out := q.queues[*in.QueueUrl], &sqs.SendMessageBatchOutput{}
 	to.usage.Sends++
 	for _, entry := range in.Entries {
-		q.put(to, *entry.MessageBody, time.Duration(entry.DelaySeconds)*time.Second)
+		id := q.put(to, *entry.MessageBody, time.Duration(entry.DelaySeconds)*time.Second)
 		to.usage.Messages++
-		out.Successful = append(out.Successful, types.SendMessageBatchResultEntry{Id: entry.Id})
+		out.Successful = append(out.Successful, types.SendMessageBatchResultEntry{Id: entry.Id, MessageId: &id, MD5OfMessageBody: digest(*entry.MessageBody)})
 	}
 	return out, nil
 }
@@ -78,13 +79,14 @@ func (q *queues) SendMessageBatch(_ context.Context, in *sqs.SendMessageBatchInp
 // latency is what passes between sending and receiving, as half of all messages on AWS have it.
 const latency = 16 * time.Millisecond
 
-// put adds a message. The lock is held.
-func (q *queues) put(to *queue, body string, delay time.Duration) {
+// put adds a message, and gives its id. The lock is held.
+func (q *queues) put(to *queue, body string, delay time.Duration) (id string) {
 	delay += latency
 	q.number++
-	id := strconv.Itoa(q.number)
+	id = strconv.Itoa(q.number)
 	to.messages[id] = &message{id: id, body: body, visible: time.Now().Add(delay)}
 	q.look(to, delay)
+	return id
 }
 
 // look has the queue polled after a while.
@@ -102,6 +104,7 @@ func (q *queues) poll(of *queue) {
 			return
 		}
 		of.running++
+		of.most = max(of.most, of.running)
 		q.busy.Go(func() { q.invoke(of, batch) })
 	}
 }
@@ -151,8 +154,8 @@ func (q *queues) invoke(of *queue, batch []events.SQSMessage) {
 	q.poll(of)
 }
 
-// ChangeMessageVisibility has a message come again at another time.
-func (q *queues) ChangeMessageVisibility(_ context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityOutput, error) {
+// changeMessageVisibility has a message come again at another time.
+func (q *queues) changeMessageVisibility(in *sqs.ChangeMessageVisibilityInput) (*sqs.ChangeMessageVisibilityOutput, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of := q.queues[*in.QueueUrl]
@@ -164,8 +167,8 @@ func (q *queues) ChangeMessageVisibility(_ context.Context, in *sqs.ChangeMessag
 	return &sqs.ChangeMessageVisibilityOutput{}, nil
 }
 
-// GetQueueAttributes counts.
-func (q *queues) GetQueueAttributes(_ context.Context, in *sqs.GetQueueAttributesInput, _ ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
+// getQueueAttributes counts.
+func (q *queues) getQueueAttributes(in *sqs.GetQueueAttributesInput) (*sqs.GetQueueAttributesOutput, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	ready, delayed := 0, 0

@@ -187,7 +187,7 @@ var plays = map[string]func(*stage){
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "terminate": playTerminate, "under-way": playUnderWay,
-	"deployed": playDeployed,
+	"deployed": playDeployed, "handed-over": playHandedOver,
 }
 
 func playTokens(s *stage) {
@@ -334,5 +334,19 @@ func playDeployed(s *stage) {
 	s.amend = func(text []byte) []byte {
 		text = bytes.ReplaceAll(text, []byte(`,"events":`), []byte(`,"until":"2026-11-21T12:00:00.5Z","again":[{"key":"mail#a","filing":"f1"}],"resumes":[3],"events":`))
 		return bytes.Replace(text, []byte(`"onClose":"leave"`), []byte(`"onClose":"leave","attributes":{"tier":"gold"}`), 1)
+	}
+}
+
+// playHandedOver says of a step, by hand, what became of it before its invocation left it to the next: only a function, whose time is
+// short, writes that.
+func playHandedOver(s *stage) {
+	s.start("steps", "3")
+	s.ends()
+	s.amend = func(text []byte) []byte {
+		const resolved = `"events":[{"kind":"activity-resolved","seq":2`
+		require.Contains(s.t, string(text), resolved)
+		return bytes.Replace(text, []byte(resolved), []byte(`"tried":[{"seq":1,"next":"2026-11-21T12:00:01.5Z","attempts":[{"attempt":1,"started":"2026-11-21T12:00:00Z",`+
+			`"ended":"2026-11-21T12:00:00.5Z","worker":"recorder","failure":{"kind":"application","type":"Refused","message":"not yet","details":{"by":"ada"},`+
+			`"cause":{"kind":"application","message":"why"}}}]}],`+resolved), 1)
 	}
 }

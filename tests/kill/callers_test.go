@@ -5,13 +5,9 @@ package kill
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/infra/api/client"
@@ -28,14 +24,7 @@ type callers struct {
 	wait sync.WaitGroup
 }
 
-func newCallers(t *testing.T, address string) *callers {
-	t.Helper()
-	c, err := client.New(client.Config{Address: "http://" + address, Retries: -1, Poll: time.Second,
-		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}})
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	return &callers{client: c, told: map[string]said{}}
-}
+func newCallers(c *client.Client) *callers { return &callers{client: c, told: map[string]said{}} }
 
 // begin has a caller follow its plan.
 func (c *callers) begin(ctx context.Context, p *plan) {

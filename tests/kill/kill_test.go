@@ -5,12 +5,14 @@ package kill
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/tests/process"
 	"github.com/reprise-run/reprise/workflows/order"
 )
 
@@ -31,62 +33,66 @@ func TestNothingIsLostWhenTheServerIsKilled(t *testing.T) {
 	}
 	random.Shuffle(runs, func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
 
-	s := newServer(t)
-	c := newCallers(t, s.address)
+	s := process.New(t, process.Build(t))
+	c := newCallers(s.Client())
 	began := time.Now()
 	frozen := disturb(ctx, t, random, s, c, plans, rounds)
 	disturbed := time.Since(began)
 	c.wait.Wait()
-	require.Empty(t, c.errs, "server:\n%s", s.last)
+	require.Empty(t, c.errs, "server:\n%s", s.Last)
 
 	a := newAccount(t, c, ledger)
 	a.collect(ctx, plans)
 	settled := time.Since(began)
 	a.check(plans)
-	s.stop()
-	s.start() // what was read is still there when it was stopped in good order
-	s.await(ctx, c.client)
+	s.Stop()
+	s.Start() // what was read is still there when it was stopped in good order
+	s.Await(ctx, c.client)
 	a.recount(ctx, len(plans))
 
-	t.Logf("%d orders, %d kills, %d starts of the server, %d times frozen, %d calls repeated", runs, rounds, s.starts, frozen, c.repeated.Load())
+	t.Logf("%d orders, %d kills, %d starts of the server, %d times frozen, %d calls repeated", runs, rounds, s.Starts, frozen, c.repeated.Load())
 	t.Logf("%s", a.statistics)
 	t.Logf("disturbed for %s, all orders ended after %s, all checked after %s", disturbed.Round(time.Millisecond),
 		settled.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	if t.Failed() {
-		t.Logf("repeat with KILL_SEED=%d; the server's last words:\n%s", seed, s.last)
+		t.Logf("repeat with KILL_SEED=%d; the server's last words:\n%s", seed, s.Last)
 	}
 }
 
 // disturb lets a part of the callers begin in each round, and kills the server at some moment of it: often under load, now
 // and then while it is still starting. Every seventh round it is frozen first.
-func disturb(ctx context.Context, t *testing.T, random *rand.Rand, s *server, c *callers, plans []*plan, rounds int) (frozen int) {
+func disturb(ctx context.Context, t *testing.T, random *rand.Rand, s *process.Server, c *callers, plans []*plan, rounds int) (frozen int) {
 	t.Helper()
-	s.start()
-	s.await(ctx, c.client)
+	s.Start()
+	s.Await(ctx, c.client)
 	for round := range rounds {
 		for _, p := range plans[len(plans)*round/rounds : len(plans)*(round+1)/rounds] {
 			c.begin(ctx, p)
 		}
 		if round%7 == 3 {
-			s.live(time.Duration(random.Int64N(int64(500 * time.Millisecond))))
-			s.freeze(500*time.Millisecond + time.Duration(random.Int64N(int64(time.Second))))
+			s.Live(time.Duration(random.Int64N(int64(500 * time.Millisecond))))
+			s.Freeze(500*time.Millisecond + time.Duration(random.Int64N(int64(time.Second))))
 			frozen++
 		}
 		early := random.IntN(5) == 0
 		if !early {
-			s.await(ctx, c.client)
+			s.Await(ctx, c.client)
 		}
-		s.live(time.Duration(random.Int64N(int64(800 * time.Millisecond))))
-		s.kill()
-		s.start()
+		s.Live(time.Duration(random.Int64N(int64(800 * time.Millisecond))))
+		s.Kill()
+		s.Start()
 		require.NoError(t, ctx.Err())
 	}
-	s.await(ctx, c.client)
+	s.Await(ctx, c.client)
 	return frozen
 }
 
-func parse(t *testing.T, name, text string) uint64 {
+func number(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	require.NoError(t, err, name)
 	return n

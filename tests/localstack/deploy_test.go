@@ -5,7 +5,6 @@ package localstack
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,7 +51,7 @@ func TestChangedCode(t *testing.T) {
 
 // TestLogOfLocalStack: where it does not know a resource it says so, and puts nothing in its place. One is known.
 func TestLogOfLocalStack(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(state(), "localstack.log"))
+	text, err := os.ReadFile(logFile())
 	if os.IsNotExist(err) {
 		t.Skip("LocalStack runs in Docker, and keeps its own log")
 	}

@@ -5,6 +5,7 @@ package localstack
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,10 +19,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/aws/offload"
+	"github.com/reprise-run/reprise/infra/aws/s3"
 )
 
 const (
@@ -31,7 +36,7 @@ const (
 )
 
 // parameters have everything happen sooner than where it matters what it costs.
-var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "ResumesVisibility=60", "TasksVisibility=30", "DeadVisibility=60", "Receives=3"}
+var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "DeadletterTimeout=10", "ResumesVisibility=20", "TasksVisibility=15", "DeadVisibility=20"}
 
 // deployment is a module of somebody else's, deployed with this project's template.
 type deployment struct {
@@ -39,10 +44,11 @@ type deployment struct {
 	address string
 	client  *client.Client
 	sqs     *awssqs.Client
-	dynamo  *dynamodb.Client
-	resumes string // URLs of queues
-	tasks   string
+	tables  *dynamodb.Client
+	store   *dynamo.Store
+	queues  map[string]string // URLs by their names in the template
 	table   string
+	proxy   *proxy // nil where functions run in containers, which do not reach it
 }
 
 // state is where localstack/up keeps what it writes.
@@ -52,6 +58,9 @@ func state() string {
 	}
 	return filepath.Join(root, ".localstack")
 }
+
+// logFile is LocalStack's own log, where it is a process of this machine.
+func logFile() string { return filepath.Join(state(), "localstack.log") }
 
 // endpoint of LocalStack.
 func endpoint() string {
@@ -91,6 +100,9 @@ func newDeployment(ctx context.Context, folder string) (*deployment, error) {
 			return nil, err
 		}
 	}
+	if err := d.placeProxy(ctx); err != nil {
+		return nil, err
+	}
 	edit := exec.CommandContext(ctx, "go", "mod", "edit", "-replace", "github.com/reprise-run/reprise="+root)
 	edit.Dir = folder
 	if out, err := edit.CombinedOutput(); err != nil {
@@ -103,6 +115,30 @@ func newDeployment(ctx context.Context, folder string) (*deployment, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// placeProxy has functions that are processes of this machine find LocalStack behind a proxy: their own variables come last.
+func (d *deployment) placeProxy(ctx context.Context) (err error) {
+	if _, err := os.Stat(logFile()); os.IsNotExist(err) {
+		return nil // LocalStack runs in Docker, and so do they
+	}
+	if d.proxy, err = newProxy(ctx); err != nil {
+		return err
+	}
+	const variables = "      Variables:\n        REPRISE_TABLE:"
+	replaced, err := d.replace("template.yaml", variables, strings.Replace(variables, "\n", "\n        AWS_ENDPOINT_URL: "+d.proxy.address+"\n", 1))
+	if err == nil && !replaced {
+		err = errors.New("template.yaml does not have the variables of all functions where they are expected")
+	}
+	return err
+}
+
+// close ends what the deployment has in this process.
+func (d *deployment) close() error {
+	if d.proxy == nil {
+		return nil
+	}
+	return d.proxy.close()
 }
 
 // deploy builds and deploys what the module is by now.
@@ -118,7 +154,7 @@ func (d *deployment) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.sqs, d.dynamo = awssqs.NewFromConfig(loaded), dynamodb.NewFromConfig(loaded)
+	d.sqs, d.tables = awssqs.NewFromConfig(loaded), dynamodb.NewFromConfig(loaded)
 	if d.client, err = client.New(client.Config{Address: d.address}); err != nil {
 		return err
 	}
@@ -126,15 +162,13 @@ func (d *deployment) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.queues = map[string]string{}
 	for _, url := range queues.QueueUrls {
-		switch name := url[strings.LastIndex(url, "/")+1:]; {
-		case strings.HasPrefix(name, stack+"-Resumes-"):
-			d.resumes = url
-		case strings.HasPrefix(name, stack+"-Tasks-"):
-			d.tasks = url
+		if name := strings.Split(url[strings.LastIndex(url, "/")+1:], "-"); len(name) > 1 {
+			d.queues[name[1]] = url
 		}
 	}
-	tables, err := d.dynamo.ListTables(ctx, &dynamodb.ListTablesInput{})
+	tables, err := d.tables.ListTables(ctx, &dynamodb.ListTablesInput{})
 	if err != nil {
 		return err
 	}
@@ -143,20 +177,37 @@ func (d *deployment) connect(ctx context.Context) error {
 			d.table = name
 		}
 	}
-	if d.resumes == "" || d.tasks == "" || d.table == "" {
+	if len(d.queues) != 5 || d.table == "" {
 		return fmt.Errorf("the deployment lacks a queue or its table: %v, %v", queues.QueueUrls, tables.TableNames)
 	}
+	payloads := awss3.NewFromConfig(loaded, func(o *awss3.Options) { o.UsePathStyle = true })
+	buckets, err := payloads.ListBuckets(ctx, &awss3.ListBucketsInput{Prefix: aws.String(stack + "-payloads-")})
+	if err != nil {
+		return err
+	}
+	if len(buckets.Buckets) != 1 {
+		return fmt.Errorf("the deployment has %d buckets", len(buckets.Buckets))
+	}
+	places := s3.New(s3.Config{Client: payloads, Bucket: *buckets.Buckets[0].Name})
+	d.store = dynamo.New(dynamo.Config{Client: d.tables, Table: d.table, Codec: offload.Codec{Places: places}})
 	return nil
 }
 
 // rewrite changes a file of the module.
 func (d *deployment) rewrite(t *testing.T, file, old, replacement string) {
 	t.Helper()
+	replaced, err := d.replace(file, old, replacement)
+	require.NoError(t, err)
+	require.True(t, replaced)
+}
+
+func (d *deployment) replace(file, old, replacement string) (replaced bool, err error) {
 	file = filepath.Join(d.folder, file)
 	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Contains(t, string(text), old)
-	require.NoError(t, os.WriteFile(file, bytes.Replace(text, []byte(old), []byte(replacement), 1), 0o600))
+	if err != nil {
+		return false, err
+	}
+	return bytes.Contains(text, []byte(old)), os.WriteFile(file, bytes.Replace(text, []byte(old), []byte(replacement), 1), 0o600)
 }
 
 // pids are the processes in which functions of this stack run.

@@ -55,5 +55,6 @@ func runTests(m *testing.M) (code int, err error) {
 	if trial, err = newDeployment(ctx, folder); err != nil {
 		return 1, err
 	}
+	defer func() { err = errors.Join(err, trial.close()) }()
 	return m.Run(), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/tests/ledger"
 )
 
 func answers(ctx context.Context) bool {
@@ -92,27 +93,11 @@ func eventually(t *testing.T, what string, isSo func(ctx context.Context) bool) 
 // checkLog reads a run's log, and sees that nothing in it is double or missing.
 func checkLog(t *testing.T, run string) {
 	t.Helper()
-	commanded, resolved, number := map[int64]bool{}, map[int64]bool{}, 0
+	checked := &ledger.Ledger{}
 	for text, err := range trial.client.Records(within(t, patience), run, 0) {
 		require.NoError(t, err)
 		rec, err := history.DecodeRecord(text)
 		require.NoError(t, err)
-		number++
-		require.Equal(t, number, rec.Number, "records of run %s have no gap", run)
-		for _, event := range rec.Events {
-			if answer, ok := event.(history.Resolution); ok {
-				require.True(t, commanded[answer.Resolves()], "run %s: an answer to a command that is not there", run)
-				require.False(t, resolved[answer.Resolves()], "run %s: command %d was resolved twice", run, answer.Resolves())
-				resolved[answer.Resolves()] = true
-			}
-		}
-		for _, command := range rec.Commands {
-			switch command := command.(type) {
-			case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
-				seq := command.(history.Sequenced).Seq()
-				require.False(t, commanded[seq], "run %s: command %d was given twice", run, seq)
-				commanded[seq] = true
-			}
-		}
+		require.NoError(t, checked.Add(rec), "run %s", run)
 	}
 }

@@ -13,8 +13,6 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/infra/aws/dynamo"
-	"github.com/reprise-run/reprise/infra/aws/offload"
 )
 
 func TestMessages(t *testing.T) {
@@ -79,10 +77,9 @@ func TestShortTimer(t *testing.T) {
 func TestLongTimer(t *testing.T) {
 	t.Parallel() // it waits for the next minute
 	run := start(t, "nap", 16*60)
-	store := dynamo.New(dynamo.Config{Client: trial.dynamo, Table: trial.table, Codec: offload.Codec{}})
 	var mine engine.DueTimer
 	eventually(t, "the timer lies in a bucket", func(ctx context.Context) bool {
-		timers, err := store.DueBefore(ctx, time.Now().Add(time.Hour))
+		timers, err := trial.store.DueBefore(ctx, time.Now().Add(time.Hour))
 		require.NoError(t, err)
 		for _, timer := range timers {
 			if timer.Run == run {
@@ -94,8 +91,8 @@ func TestLongTimer(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(16*time.Minute), mine.At, time.Minute)
 	moved := mine
 	moved.At = time.Now().Add(time.Second)
-	require.NoError(t, store.PutDue(t.Context(), moved))
-	require.NoError(t, store.DeleteDue(t.Context(), []engine.DueTimer{mine}))
+	require.NoError(t, trial.store.PutDue(t.Context(), moved))
+	require.NoError(t, trial.store.DeleteDue(t.Context(), []engine.DueTimer{mine}))
 	require.Equal(t, history.Completed, ends(t, run).Status)
 }
 
@@ -129,7 +126,7 @@ func TestActivityThatFailsForEver(t *testing.T) {
 
 // TestPoisonedMessage: it fails nobody else, is kept, and seen by doctor.
 func TestPoisonedMessage(t *testing.T) {
-	for _, queue := range []string{trial.resumes, trial.tasks} {
+	for _, queue := range []string{trial.queues["Resumes"], trial.queues["Tasks"]} {
 		body := `{"v":1,"poison":true}`
 		_, err := trial.sqs.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &queue, MessageBody: &body})
 		require.NoError(t, err)
@@ -155,7 +152,7 @@ func TestRebuild(t *testing.T) {
 		require.NoError(t, err)
 		return len(states) == 1 && states[0].Attempt >= 2 && len(page.Records) > 0
 	})
-	for _, queue := range []string{trial.resumes, trial.tasks} {
+	for _, queue := range []string{trial.queues["Resumes"], trial.queues["Tasks"]} {
 		_, err := trial.sqs.PurgeQueue(t.Context(), &awssqs.PurgeQueueInput{QueueUrl: &queue})
 		require.NoError(t, err)
 	}

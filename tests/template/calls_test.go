@@ -17,7 +17,8 @@ import (
 const module = "github.com/reprise-run/reprise/"
 
 // services are the interfaces through which adapters call AWS, by the package that declares them.
-var services = map[string]string{module + "infra/aws/dynamo": "dynamodb", module + "infra/aws/sqs": "sqs", module + "infra/aws/s3": "s3"}
+var services = map[string]string{module + "infra/aws/dynamo": "dynamodb", module + "infra/aws/sqs": "sqs", module + "infra/aws/s3": "s3",
+	module + "infra/aws/kms": "kms"}
 
 // reach finds what code can come to from a main function: what it calls, what it makes a value of, and, where it calls through an interface,
 // every type of ours that is made and fits.

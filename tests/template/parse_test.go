@@ -94,6 +94,17 @@ type statement struct {
 	Effect   string `yaml:"Effect"`
 	Action   values `yaml:"Action"`
 	Resource values `yaml:"Resource"`
+	// Condition of the deployment on which there is the statement.
+	If string `yaml:"-"`
+}
+
+// UnmarshalYAML reads a statement, one that depends on a condition as if it were met: "!If [Condition, statement, nothing]".
+func (s *statement) UnmarshalYAML(node *yaml.Node) error {
+	if node.Tag == "!If" && len(node.Content) == 3 {
+		s.If, node = node.Content[0].Value, node.Content[1]
+	}
+	type plain statement
+	return node.Decode((*plain)(s))
 }
 
 // value is a text or number as the template has it, an intrinsic function with its tag: "360", "!Ref Receives", "!GetAtt Dead.Arn".

@@ -190,10 +190,31 @@ func TestTheBucketIsPrivate(t *testing.T) {
 	require.Equal(t, values{"!GetAtt Payloads.Arn", "!Sub ${Payloads.Arn}/*"}, rules[0].Resource)
 }
 
+// TestOnlyWhereValuesAreSealedMayTheKeyBeUsed: each function, since each meets values; on that key, and where there is one, alone.
+func TestOnlyWhereValuesAreSealedMayTheKeyBeUsed(t *testing.T) {
+	d := parse(t)
+	require.Empty(t, *d.Parameters["EncryptionKey"].Default)
+	roles := d.roles(t)
+	for id, f := range d.functions(t) {
+		found := 0
+		for _, s := range roles[f.Role.names()].Policies[0].Document.Statement {
+			if s.If == "" && s.Sid != "Seal" {
+				continue
+			}
+			found++
+			require.Equal(t, "Seals", s.If, id)
+			require.Equal(t, values{"kms:Decrypt", "kms:GenerateDataKey"}, s.Action, id)
+			require.Equal(t, values{"!Ref EncryptionKey"}, s.Resource, id)
+		}
+		require.Equal(t, 1, found, id)
+	}
+}
+
 func TestTheFunctionsEnvironment(t *testing.T) {
 	d := parse(t)
 	all := map[string]value{"REPRISE_TABLE": "!Ref Table", "REPRISE_BUCKET": "!Ref Payloads", "REPRISE_RESUMES": "!Ref Resumes",
-		"REPRISE_TASKS": "!Ref Tasks", "REPRISE_VERSION": "!Ref Version"}
+		"REPRISE_TASKS": "!Ref Tasks", "REPRISE_VERSION": "!Ref Version", "REPRISE_KMS_KEY": "!Ref EncryptionKey",
+		"REPRISE_REDACT": "!Ref Redact"}
 	require.Equal(t, all, d.Globals.Function.Environment.Variables)
 	for _, id := range []string{"ApiFunction", "DeadletterFunction"} {
 		require.Equal(t, map[string]value{"REPRISE_DEAD": "!Ref Dead"}, d.functions(t)[id].Environment.Variables)

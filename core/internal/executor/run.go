@@ -182,6 +182,9 @@ func (r *Run) Lost() bool { return r.lost.Load() }
 // Turns grows with every activation, replayed or new: a watchdog may look at it from another goroutine.
 func (r *Run) Turns() uint64 { return r.turns.Load() }
 
+// HasTurn says whether author's code is running just now: for the watchdog, too.
+func (r *Run) HasTurn() bool { return r.running.Load() != nil }
+
 // Started is the event that the generation began with; nil before its first record.
 func (r *Run) Started() *history.Started { return r.started }
 

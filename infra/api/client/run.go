@@ -171,7 +171,15 @@ func (c *Client) Records(ctx context.Context, run string, generation int) iter.S
 // Export writes a generation's whole log, in the form that history.DecodeExport reads. Generation 0 is the current one. It
 // comes in pieces, so that a log may be of any length, whatever lies between here and the API.
 func (c *Client) Export(ctx context.Context, run string, generation int, into io.Writer) error {
-	query := url.Values{"generation": {number(generation)}}
+	return c.export(ctx, run, url.Values{"generation": {number(generation)}}, into)
+}
+
+// ExportSealed is Export with values sealed, if the server stores them so: then seal.DecodeExport reads it.
+func (c *Client) ExportSealed(ctx context.Context, run string, generation int, into io.Writer) error {
+	return c.export(ctx, run, url.Values{"generation": {number(generation)}, "sealed": {"true"}}, into)
+}
+
+func (c *Client) export(ctx context.Context, run string, query url.Values, into io.Writer) error {
 	for {
 		text := &bytes.Buffer{}
 		got, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "export"), query: query}, text)
@@ -185,7 +193,8 @@ func (c *Client) Export(ctx context.Context, run string, generation int, into io
 		if next == "" {
 			return nil
 		}
-		query = url.Values{"after": {next}}
+		query.Del("generation") // the place names it
+		query.Set("after", next)
 	}
 }
 

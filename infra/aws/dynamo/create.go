@@ -37,7 +37,7 @@ func (s *Store) create(ctx context.Context, summary *engine.Summary, start engin
 	}
 	maps.Copy(r, keyOf(partition(summary.Run), summaryKey))
 	if summary.Blocked != nil {
-		mark, err := blockRow(summary.Run, summary.Blocked)
+		mark, err := s.blockRow(ctx, summary.Run, summary.Blocked)
 		if err != nil {
 			return err
 		}

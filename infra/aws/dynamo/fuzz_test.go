@@ -52,7 +52,7 @@ func FuzzRow(f *testing.F) {
 			if err != nil {
 				return // a time beyond the year 9999, which JSON has no word for
 			}
-			back, err := s.codec.DecodeSummary(ctx, once)
+			back, err := s.codec.DecodeSummary(ctx, summary.Run, once)
 			require.NoError(t, err)
 			twice, err := s.codec.EncodeSummary(ctx, back)
 			require.NoError(t, err)

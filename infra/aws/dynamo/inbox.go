@@ -60,7 +60,7 @@ func (s *Store) readItem(ctx context.Context, r row) (item engine.Item, err erro
 	item.Key = strings.TrimPrefix(textOf(r, "sk"), itemPrefix)
 	text, err := content(ctx, s.codec, r)
 	if err == nil {
-		item.Event, err = s.codec.DecodeEvent(ctx, text)
+		item.Event, err = s.codec.DecodeEvent(ctx, runOf(r), text)
 	}
 	if err != nil {
 		return item, fmt.Errorf("item %q of run %q: %w", item.Key, runOf(r), err)

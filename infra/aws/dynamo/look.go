@@ -11,7 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/infra/aws/offload"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 const (
@@ -212,14 +212,17 @@ func recordNamed(key string) string {
 
 // readRecord decodes a record, and says how long it is with its payloads.
 func (s *Store) readRecord(ctx context.Context, r row) (rec *history.Record, bytes int, err error) {
-	places := &weighing{Places: s.codec.Places}
-	codec := offload.Codec{Places: places}
+	places, sealed := &weighing{Places: s.codec.Places}, &seal.Weighing{Codec: s.codec.Seal}
+	codec := s.codec
+	if codec.Places = places; codec.Seal != nil {
+		codec.Seal = sealed
+	}
 	text, err := content(ctx, codec, r)
 	if err == nil {
-		rec, err = codec.DecodeRecord(ctx, text)
+		rec, err = codec.DecodeRecord(ctx, runOf(r), text)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s of run %q: %w", recordNamed(textOf(r, "sk")), runOf(r), err)
 	}
-	return rec, len(text) + int(places.fetched.Load()), nil
+	return rec, len(text) + max(int(places.fetched.Load()), sealed.Opened()), nil
 }

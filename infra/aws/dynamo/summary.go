@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 )
 
 // A summary's row has, beside its body: generation, on which updates of it are conditional; status, started, workflow, closed
@@ -43,13 +41,13 @@ func (s *Store) readSummary(ctx context.Context, r row) (*engine.Summary, error)
 	if err != nil {
 		return nil, fmt.Errorf("the summary of run %q: %w", runOf(r), err)
 	}
-	summary, err := s.codec.DecodeSummary(ctx, text)
+	summary, err := s.codec.DecodeSummary(ctx, runOf(r), text)
 	if err != nil {
 		return nil, err
 	}
 	if block := textOf(r, "blocked"); block != "" {
-		if err := json.Unmarshal([]byte(block), &summary.Blocked); err != nil {
-			return nil, fmt.Errorf("%w: the block of run %q: %w", history.ErrUnreadable, runOf(r), err)
+		if summary.Blocked, err = s.codec.DecodeBlock(ctx, runOf(r), []byte(block)); err != nil {
+			return nil, fmt.Errorf("the block of run %q: %w", runOf(r), err)
 		}
 	}
 	return summary, nil
@@ -78,10 +76,10 @@ func (s *Store) summaryRow(ctx context.Context, run string, summary *engine.Summ
 }
 
 // blockRow gives the attributes of a block.
-func blockRow(run string, block *engine.Block) (row, error) {
-	mark, err := json.Marshal(block)
+func (s *Store) blockRow(ctx context.Context, run string, block *engine.Block) (row, error) {
+	mark, err := s.codec.EncodeBlock(ctx, run, block)
 	if err != nil {
-		return nil, fmt.Errorf("the block of run %q cannot be stored: %w", run, err)
+		return nil, err
 	}
 	return row{"blocked": text(string(mark)), "stuck": text(shardOf(run))}, nil
 }
@@ -138,7 +136,7 @@ func (u *update) attributes() row {
 func (s *Store) Block(ctx context.Context, run string, block *engine.Block) error {
 	u := change(nil, "blocked", "stuck")
 	if block != nil {
-		mark, err := blockRow(run, block)
+		mark, err := s.blockRow(ctx, run, block)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,14 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 )
 
 // SaveTask is one put.
 func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
-	content, err := history.Marshal(state)
+	content, err := s.codec.EncodeTask(ctx, state)
 	if err != nil {
-		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
+		return err
 	}
 	body, err := s.body(ctx, state.Run, content)
 	if err != nil {
@@ -74,11 +72,9 @@ func (s *Store) DeleteTask(ctx context.Context, key engine.TaskKey) error {
 
 func (s *Store) readTask(ctx context.Context, r row) (*engine.TaskState, error) {
 	content, err := content(ctx, s.codec, r)
-	state := &engine.TaskState{}
+	var state *engine.TaskState
 	if err == nil {
-		if err = json.Unmarshal(content, state); err != nil {
-			err = fmt.Errorf("%w: %w", history.ErrUnreadable, err)
-		}
+		state, err = s.codec.DecodeTask(ctx, runOf(r), content)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of run %q: %w", textOf(r, "sk"), runOf(r), err)

@@ -1,5 +1,5 @@
-// Package offload is the stored form of what goes into DynamoDB and through SQS: the JSON of core/history, with long payloads
-// kept elsewhere (in S3), and the whole deflated, or kept elsewhere, where that is better.
+// Package offload is the stored form of what goes into DynamoDB and through SQS: the JSON of core/history, with payloads sealed
+// where there is a key, long ones kept elsewhere (in S3), and the whole deflated, or kept elsewhere, where that is better.
 //
 // It knows no AWS service: where "elsewhere" is, a [Places] says.
 package offload
@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws"
 )
 
@@ -33,88 +35,166 @@ type Places interface {
 	Forget(ctx context.Context, run string) error
 }
 
-// Codec encodes and decodes. It is safe for concurrent use. An error in encoding is that of [Places]; one in decoding wraps
-// [engine.ErrUnavailable] if the places did not answer, else [history.ErrUnreadable].
-type Codec struct{ Places Places }
+// Codec encodes and decodes. It is safe for concurrent use. An error in encoding is that of [Places] or of the seal; one in decoding
+// wraps [engine.ErrUnavailable] if those did not answer, else [history.ErrUnreadable].
+type Codec struct {
+	Places Places
+	// Seal seals every value, before it is kept anywhere. Nil: none is sealed.
+	Seal seal.Codec
+}
 
 // EncodeRecord gives the stored form of a run's record.
 func (c Codec) EncodeRecord(ctx context.Context, run string, rec *history.Record) ([]byte, error) {
-	return c.encode(ctx, run, func(e history.Encoder) []byte { return e.Record(rec) })
+	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return e.Record(rec), nil })
 }
 
 // DecodeRecord reads it back.
-func (c Codec) DecodeRecord(ctx context.Context, text []byte) (*history.Record, error) {
-	return decode(ctx, c, text, (*history.Decoder).Record)
+func (c Codec) DecodeRecord(ctx context.Context, run string, text []byte) (*history.Record, error) {
+	return decode(ctx, c, run, text, (*history.Decoder).Record)
 }
 
 // EncodeEvent gives the stored form of an event of a run's.
 func (c Codec) EncodeEvent(ctx context.Context, run string, event history.Event) ([]byte, error) {
-	return c.encode(ctx, run, func(e history.Encoder) []byte { return e.Event(event) })
+	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return e.Event(event), nil })
 }
 
 // DecodeEvent reads it back.
-func (c Codec) DecodeEvent(ctx context.Context, text []byte) (history.Event, error) {
-	return decode(ctx, c, text, (*history.Decoder).Event)
+func (c Codec) DecodeEvent(ctx context.Context, run string, text []byte) (history.Event, error) {
+	return decode(ctx, c, run, text, (*history.Decoder).Event)
 }
 
 // EncodeCommand gives the stored form of a command of a run's.
 func (c Codec) EncodeCommand(ctx context.Context, run string, command history.Command) ([]byte, error) {
-	return c.encode(ctx, run, func(e history.Encoder) []byte { return e.Command(command) })
+	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return e.Command(command), nil })
 }
 
 // DecodeCommand reads it back.
-func (c Codec) DecodeCommand(ctx context.Context, text []byte) (history.Command, error) {
-	return decode(ctx, c, text, (*history.Decoder).Command)
+func (c Codec) DecodeCommand(ctx context.Context, run string, text []byte) (history.Command, error) {
+	return decode(ctx, c, run, text, (*history.Decoder).Command)
 }
 
-// encode encodes once where all payloads are short, and a second time once the places of the long ones are known.
-func (c Codec) encode(ctx context.Context, run string, encode func(history.Encoder) []byte) ([]byte, error) {
-	var long []history.Payload
-	text := encode(history.Encoder{Away: func(payload history.Payload) (string, bool) {
-		if len(payload) <= Longest {
+// EncodeSummary gives the stored form of a summary.
+func (c Codec) EncodeSummary(ctx context.Context, s *engine.Summary) ([]byte, error) {
+	return c.encode(ctx, s.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, s) })
+}
+
+// DecodeSummary reads it back.
+func (c Codec) DecodeSummary(ctx context.Context, run string, text []byte) (*engine.Summary, error) {
+	return decode(ctx, c, run, text, engine.DecodeSummary)
+}
+
+// EncodeBlock gives the stored form of a run's block.
+func (c Codec) EncodeBlock(ctx context.Context, run string, block *engine.Block) ([]byte, error) {
+	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return engine.EncodeBlock(e, block) })
+}
+
+// DecodeBlock reads it back.
+func (c Codec) DecodeBlock(ctx context.Context, run string, text []byte) (*engine.Block, error) {
+	return decode(ctx, c, run, text, engine.DecodeBlock)
+}
+
+// EncodeTask gives the stored form of what is known of an activity under way.
+func (c Codec) EncodeTask(ctx context.Context, state *engine.TaskState) ([]byte, error) {
+	return c.encode(ctx, state.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeTask(e, state) })
+}
+
+// DecodeTask reads it back.
+func (c Codec) DecodeTask(ctx context.Context, run string, text []byte) (*engine.TaskState, error) {
+	return decode(ctx, c, run, text, engine.DecodeTask)
+}
+
+// stays says that a payload is stored as it is.
+func (c Codec) stays(payload history.Payload) bool { return c.Seal == nil && len(payload) <= Longest }
+
+// encode encodes once where all payloads stay, and a second time once it is known what stands for those that do not.
+func (c Codec) encode(ctx context.Context, run string, encode func(history.Encoder) ([]byte, error)) ([]byte, error) {
+	var gone []history.Payload
+	text, err := encode(history.Encoder{Texts: c.Seal != nil, Away: func(payload history.Payload) (string, bool) {
+		if c.stays(payload) {
 			return "", false
 		}
-		long = append(long, payload)
+		gone = append(gone, payload)
 		return "", true
 	}})
-	if len(long) == 0 {
-		return text, nil
+	if len(gone) == 0 || err != nil {
+		return text, err
 	}
-	places := make([]string, len(long))
-	err := aws.Each(ctx, len(long), func(ctx context.Context, i int) (err error) {
-		places[i], err = c.Places.Keep(ctx, run, long[i])
+	forms := make([]string, len(gone))
+	err = aws.Each(ctx, len(gone), func(ctx context.Context, i int) (err error) {
+		forms[i], err = c.put(ctx, run, gone[i])
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("a payload of run %q was not kept: %w", run, err)
 	}
 	next := 0
-	return encode(history.Encoder{Away: func(payload history.Payload) (string, bool) {
-		if len(payload) <= Longest {
+	return encode(history.Encoder{Texts: c.Seal != nil, Away: func(payload history.Payload) (string, bool) {
+		if c.stays(payload) {
 			return "", false
 		}
 		next++
-		return places[next-1], true
-	}}), nil
+		return forms[next-1], true
+	}})
 }
 
-// decode decodes once where all payloads are here, and a second time once those elsewhere are fetched.
-func decode[T any](ctx context.Context, c Codec, text []byte, read func(*history.Decoder, []byte) (T, error)) (T, error) {
-	var places []string
-	value, err := read(&history.Decoder{Fetch: func(place string) (history.Payload, error) {
-		places = append(places, place)
+// sealedAt begins what stands for a payload that is sealed and kept elsewhere; its place follows.
+const sealedAt = "!@"
+
+// put gives what stands for a payload: its sealed form, its place, or the place of its sealed form.
+func (c Codec) put(ctx context.Context, run string, payload history.Payload) (string, error) {
+	if c.Seal == nil {
+		return c.Places.Keep(ctx, run, payload)
+	}
+	sealed, err := c.Seal.Seal(ctx, run, payload)
+	if err != nil {
+		return "", fmt.Errorf("it was not sealed: %w", err)
+	}
+	if len(sealed) <= Longest {
+		return seal.Text(sealed), nil
+	}
+	place, err := c.Places.Keep(ctx, run, sealed)
+	return sealedAt + place, err
+}
+
+// get gives the payload that something stands for.
+func (c Codec) get(ctx context.Context, run, form string) (history.Payload, error) {
+	if place, elsewhere := strings.CutPrefix(form, sealedAt); elsewhere {
+		sealed, err := c.Places.Fetch(ctx, place)
+		return c.open(ctx, run, sealed, err)
+	}
+	if sealed, here, err := seal.Parse(form); here {
+		return c.open(ctx, run, sealed, err)
+	}
+	return c.Places.Fetch(ctx, form)
+}
+
+func (c Codec) open(ctx context.Context, run string, sealed []byte, err error) (history.Payload, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Seal == nil:
+		return nil, seal.ErrNoKey
+	}
+	return c.Seal.Open(ctx, run, sealed)
+}
+
+// decode decodes once where all payloads are here, and a second time once the others are opened and fetched.
+func decode[T any](ctx context.Context, c Codec, run string, text []byte, read func(*history.Decoder, []byte) (T, error)) (T, error) {
+	var forms []string
+	value, err := read(&history.Decoder{Fetch: func(form string) (history.Payload, error) {
+		forms = append(forms, form)
 		return nil, nil
 	}}, text)
-	if err != nil || len(places) == 0 {
+	if err != nil || len(forms) == 0 {
 		return value, err
 	}
-	payloads := make([]history.Payload, len(places))
-	err = aws.Each(ctx, len(places), func(ctx context.Context, i int) (err error) {
-		payloads[i], err = c.Places.Fetch(ctx, places[i])
+	payloads := make([]history.Payload, len(forms))
+	err = aws.Each(ctx, len(forms), func(ctx context.Context, i int) (err error) {
+		payloads[i], err = c.get(ctx, run, forms[i])
 		return err
 	})
 	if err != nil {
-		return value, unreadable(fmt.Errorf("a payload was not fetched: %w", err))
+		return value, unreadable(fmt.Errorf("a payload of run %q was not read: %w", run, err))
 	}
 	next := 0
 	return read(&history.Decoder{Fetch: func(string) (history.Payload, error) {

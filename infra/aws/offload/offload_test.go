@@ -48,7 +48,7 @@ func TestLongPayloadsAreKeptElsewhere(t *testing.T) {
 				require.Zero(t, places.Puts)
 			}
 			require.True(t, json.Valid(text))
-			got, err := codec.DecodeRecord(t.Context(), text)
+			got, err := codec.DecodeRecord(t.Context(), "r", text)
 			require.NoError(t, err)
 			require.Equal(t, string(history.AppendRecord(nil, rec)), string(history.AppendRecord(nil, got)))
 		}
@@ -65,11 +65,11 @@ func TestSummary(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, len(text), 1000)
 	require.Equal(t, 2, places.Len())
-	got, err := codec.DecodeSummary(t.Context(), text)
+	got, err := codec.DecodeSummary(t.Context(), "r", text)
 	require.NoError(t, err)
 	require.Equal(t, summary, got)
 	require.NoError(t, places.Forget(t.Context(), "r"))
-	_, err = codec.DecodeSummary(t.Context(), text)
+	_, err = codec.DecodeSummary(t.Context(), "r", text)
 	require.ErrorIs(t, err, history.ErrUnreadable)
 }
 
@@ -82,11 +82,11 @@ func TestPlacesThatDoNotAnswer(t *testing.T) {
 	places.Fails = func() error { return engine.ErrUnavailable }
 	_, err = codec.EncodeRecord(t.Context(), "r", rec)
 	require.ErrorIs(t, err, engine.ErrUnavailable)
-	_, err = codec.DecodeRecord(t.Context(), text)
+	_, err = codec.DecodeRecord(t.Context(), "r", text)
 	require.ErrorIs(t, err, engine.ErrUnavailable)
 	require.NotErrorIs(t, err, history.ErrUnreadable, "the run is not to be blocked for it")
 	places.Fails = func() error { return errors.New("no such bucket") }
-	_, err = codec.DecodeRecord(t.Context(), text)
+	_, err = codec.DecodeRecord(t.Context(), "r", text)
 	require.ErrorIs(t, err, history.ErrUnreadable)
 }
 

@@ -62,7 +62,7 @@ func (q *Queue) DecodeResume(ctx context.Context, body string) (engine.Resume, e
 	}
 	m := engine.Resume{Run: read.Run, Unblock: read.Unblock}
 	if c := read.Carries; c != nil {
-		event, err := q.codec.DecodeEvent(ctx, c.Event)
+		event, err := q.codec.DecodeEvent(ctx, read.Run, c.Event)
 		if err != nil {
 			return engine.Resume{}, fmt.Errorf("the event that a resume of run %q carries: %w", read.Run, err)
 		}
@@ -72,7 +72,7 @@ func (q *Queue) DecodeResume(ctx context.Context, body string) (engine.Resume, e
 		m.Carries = &engine.Item{Key: c.Key, Event: event, Stamp: c.Stamp, Durable: c.Durable}
 	}
 	if read.Creates != nil {
-		summary, err := q.codec.DecodeSummary(ctx, read.Creates)
+		summary, err := q.codec.DecodeSummary(ctx, read.Run, read.Creates)
 		if err != nil {
 			return engine.Resume{}, fmt.Errorf("the summary that goes with a start of run %q: %w", read.Run, err)
 		}

@@ -57,7 +57,7 @@ func (q *Queue) DecodeTask(ctx context.Context, body string) (engine.Task, error
 	if read.Run == "" || read.Generation < 1 || read.Attempt < 1 || read.Command == nil {
 		return engine.Task{}, unreadable("task", body, errors.New("it does not name a run, its generation, a command and an attempt"))
 	}
-	command, err := q.codec.DecodeCommand(ctx, read.Command)
+	command, err := q.codec.DecodeCommand(ctx, read.Run, read.Command)
 	if err != nil {
 		return engine.Task{}, fmt.Errorf("the command of a task of run %q: %w", read.Run, err)
 	}
@@ -73,15 +73,15 @@ func (q *Queue) DecodeTask(ctx context.Context, body string) (engine.Task, error
 	t := engine.Task{Run: read.Run, Generation: read.Generation, Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
 		Attempt: read.Attempt, Expire: read.Expire}
 	if read.Failed != nil {
-		if t.Failed, err = q.decodeFailed(ctx, read.Failed); err != nil {
+		if t.Failed, err = q.decodeFailed(ctx, read.Run, read.Failed); err != nil {
 			return engine.Task{}, fmt.Errorf("the failed attempts of a task of run %q: %w", read.Run, err)
 		}
 	}
 	return t, nil
 }
 
-func (q *Queue) decodeFailed(ctx context.Context, text []byte) ([]history.Attempt, error) {
-	event, err := q.codec.DecodeEvent(ctx, text)
+func (q *Queue) decodeFailed(ctx context.Context, run string, text []byte) ([]history.Attempt, error) {
+	event, err := q.codec.DecodeEvent(ctx, run, text)
 	if err != nil {
 		return nil, err
 	}

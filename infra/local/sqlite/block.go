@@ -6,37 +6,44 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-// Block writes the mark beside the summary, so that neither ever overwrites the other.
+// Block writes the mark beside the summary, so that neither ever overwrites the other. It reads nothing of the run: what
+// blocks it may be that it cannot be read.
 func (s *Store) Block(ctx context.Context, name string, block *engine.Block) error {
-	r, err := s.pin(ctx, name)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	text, err := s.encodeBlock(ctx, name, block)
 	if err != nil {
 		return err
 	}
-	defer s.hot.unpin(r)
-	text, err := encodeBlock(block)
-	if err != nil {
-		return err
-	}
-	return s.submit(&blocking{s: s, r: r, block: block, text: text})
+	return s.submit(&blocking{s: s, name: name, block: block, text: text})
 }
 
 type blocking struct {
 	s     *Store
-	r     *run
+	name  string
 	block *engine.Block
 	text  any
 }
 
 func (b *blocking) apply(db *connection) error {
-	n, err := db.exec("UPDATE run SET block = ? WHERE number = ?", b.text, b.r.number)
-	if err == nil && (n == 0 || b.r.gone) {
-		return noRun(b.r.name)
+	n, err := db.exec("UPDATE run SET block = ? WHERE run = ?", b.text, b.name)
+	if err == nil && n == 0 {
+		return noRun(b.name)
 	}
 	return err
 }
 
 func (b *blocking) publish() {
-	summary := clone(b.r.summary)
+	r := b.s.hot.byName[b.name]
+	if r == nil || !r.loaded {
+		return
+	}
+	if b.block == nil { // it is tried again: what could not be read may be readable by now
+		r.loaded = false
+		return
+	}
+	summary := clone(r.summary)
 	summary.Blocked = b.block
-	b.s.hot.summarize(b.r, summary)
+	b.s.hot.summarize(r, summary)
 }

@@ -210,6 +210,9 @@ func (s *Store) undo(err error) {
 	if primary(err) == sqlite3.SQLITE_FULL {
 		return
 	}
+	if primary(err) == sqlite3.SQLITE_CORRUPT {
+		s.doubt = always
+	}
 	_ = s.db.close()
 	s.db = nil
 }

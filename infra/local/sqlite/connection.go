@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"runtime"
 
 	"modernc.org/sqlite"
 )
@@ -47,6 +48,12 @@ func (c *connection) close() (err error) {
 	return errors.Join(err, c.conn.Close())
 }
 
+// keepWAL has closing leave the write-ahead log where it is: as evidence, and so that the next to open the file sees it, too.
+func (c *connection) keepWAL() error {
+	_, err := c.conn.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+	return err
+}
+
 // script runs any number of statements without arguments.
 func (c *connection) script(text string) error {
 	_, err := c.conn.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
@@ -68,7 +75,8 @@ func (c *connection) exec(text string, args ...any) (changed int64, err error) {
 }
 
 // rows runs one query, and hands each row to a function until there is none left or the function wants no more. The row is
-// used again for the next one; byte slices in it are the function's own.
+// used again for the next one; byte slices in it are the function's own. It may assert the types of columns: one that has
+// a value of another type is damage.
 func (c *connection) rows(text string, each func(row []driver.Value) (more bool), args ...any) (err error) {
 	s, err := c.prepare(text)
 	if err != nil {
@@ -79,6 +87,12 @@ func (c *connection) rows(text string, each func(row []driver.Value) (more bool)
 		return err
 	}
 	defer func() {
+		thrown := recover()
+		if _, mistyped := thrown.(*runtime.TypeAssertionError); mistyped {
+			err = errMistyped
+		} else if thrown != nil {
+			panic(thrown)
+		}
 		if closing := rows.Close(); err == nil {
 			err = closing
 		}
@@ -95,6 +109,13 @@ func (c *connection) rows(text string, each func(row []driver.Value) (more bool)
 			return err
 		}
 	}
+}
+
+// blob gives a column's bytes. None, where damage has made it something else: whoever decodes them says that they cannot be
+// read, and of what run.
+func blob(column driver.Value) []byte {
+	text, _ := column.([]byte)
+	return text
 }
 
 // number runs a query for one number; 0 if there is no row.

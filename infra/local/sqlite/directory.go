@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -44,11 +45,11 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 		}
 	}
 	for _, found := range l.found {
-		summary, err := decodeSummary(found.summary, found.block)
-		if err != nil {
-			return nil, "", err
+		summary, unreadable := s.decodeSummary(ctx, found)
+		if unreadable != nil && !errors.Is(unreadable, history.ErrUnreadable) {
+			return nil, "", unreadable
 		}
-		page = append(page, summary)
+		page = append(page, shown(summary, unreadable))
 	}
 	if l.more {
 		next = l.last.String()
@@ -74,15 +75,9 @@ type listing struct {
 	limit int
 	at    spot // looked at last
 	last  spot // of the page
-	found []stored
+	found []storedSummary
 	size  int
 	more  bool
-}
-
-// stored is a summary as the table has it.
-type stored struct {
-	summary []byte
-	block   driver.Value
 }
 
 // step looks at some rows, and says whether the page is complete.
@@ -105,9 +100,9 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 		if l.more = len(l.found) == l.limit || l.size > listBytes; l.more {
 			return true, nil
 		}
-		err := db.rows("SELECT summary, block FROM run WHERE number = ?", func(row []driver.Value) bool {
-			text := row[0].([]byte)
-			l.found, l.size, l.last = append(l.found, stored{text, row[1]}), l.size+len(text), at
+		err := db.rows("SELECT "+summaryColumns+" FROM run WHERE number = ?", func(row []driver.Value) bool {
+			found := summaryOf(row)
+			l.found, l.size, l.last = append(l.found, found), l.size+len(found.text), at
 			return false
 		}, at.number)
 		if err != nil {

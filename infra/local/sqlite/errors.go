@@ -10,7 +10,10 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-var errClosed = fault("the store is closed", engine.ErrUnavailable)
+var (
+	errClosed   = fault("the store is closed", engine.ErrUnavailable)
+	errMistyped = errors.New("a column has a value of another type than it was given")
+)
 
 // Error says which file, what happened, and what to do. errors.Is finds [engine.ErrUnavailable] in it where trying again
 // may help.
@@ -43,6 +46,9 @@ func explain(file string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, errMistyped) {
+		return damaged(file, err)
+	}
 	var cause *sqlite.Error
 	if explained := (*Error)(nil); errors.As(err, &explained) || !errors.As(err, &cause) {
 		return err
@@ -68,8 +74,8 @@ func explain(file string, err error) error {
 }
 
 func damaged(file string, cause error) error {
-	return fault("%s is damaged (%s): put a copy of it in its place, or save what can be saved with `sqlite3 %s .recover`",
-		file, cause.Error(), file, engine.ErrUnavailable, cause)
+	return fault("%s is damaged (%s): put a copy of it in its place, and delete %s-wal if that is there; or save what can be saved with "+
+		"`sqlite3 %s .recover`", file, cause.Error(), file, file, engine.ErrUnavailable, cause)
 }
 
 // unavailable marks an error that prevented a write.

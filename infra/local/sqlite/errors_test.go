@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -48,7 +49,7 @@ func TestOpenRefuses(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Script("PRAGMA user_version=99"))
 			require.NoError(t, s.Close())
-		}, "has schema version 99, and this program knows versions up to 2: run the newer program"},
+		}, "has schema version 99, and this program knows versions up to 3: run the newer program"},
 		"a damaged file that was not closed": {func(file string) {
 			s, err := sqlite.Open(file, sqlite.Options{})
 			require.NoError(t, err)
@@ -160,4 +161,21 @@ func TestFailedConnectionIsOpenedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, view.Inbox, 1)
 	require.Len(t, view.Records, 1)
+}
+
+// Damage may make a column something else than it was; the file is then as sound as ever in SQLite's eyes.
+func TestAColumnOfAnotherTypeIsDamage(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{HotRuns: 1})
+	for _, run := range []string{"a", "b", "c"} {
+		summary, start := newRun(run)
+		require.NoError(t, s.Create(t.Context(), summary, start))
+		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: run, Generation: 1, Record: newRecord(1)}))
+	}
+	require.NoError(t, s.Script("UPDATE record SET record = 'text' WHERE key >> 24 = 1; UPDATE inbox SET key = x'00' WHERE run = 2"))
+	_, err := s.Look(t.Context(), "a", engine.Position{})
+	require.ErrorIs(t, err, history.ErrUnreadable)
+	_, err = s.Look(t.Context(), "b", engine.Position{})
+	require.ErrorContains(t, err, s.Path()+" is damaged (a column has a value of another type")
+	_, err = s.Look(t.Context(), "c", engine.Position{})
+	require.NoError(t, err)
 }

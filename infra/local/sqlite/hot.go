@@ -4,11 +4,13 @@ import (
 	"container/list"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // hotBytes is how much the summaries and durable items of hot runs may hold together.
@@ -39,7 +41,9 @@ type run struct {
 	last    int   // the number of its last record
 	bytes   int
 	inbox   map[string]engine.Item
-	// unreadable says why, of items in the inbox without an event: mail is still filed, and the run can be blocked.
+	// broken says why the summary has no more than what the columns beside it say, if that is so; and unreadable why items in the
+	// inbox have no event. Nobody looks at such a run; but mail is still filed, and it is shown, and can be blocked.
+	broken     error
 	unreadable map[string]error
 	// Keys of durable items under way: being filed, and being deleted. A deleted item no longer shows.
 	filing, deleting map[string]int
@@ -76,7 +80,7 @@ func (s *Store) pin(ctx context.Context, name string) (*run, error) {
 	if r := s.hot.find(name); r != nil {
 		return r, nil
 	}
-	stored, err := load(s.db, name)
+	stored, err := s.load(ctx, s.db, name)
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
@@ -115,7 +119,7 @@ func (h *hotRuns) take(stored *run) *run {
 			}
 		}
 		r.number, r.summary, r.stream, r.last = stored.number, stored.summary, stored.stream, stored.last
-		r.inbox, r.unreadable, r.bytes, r.loaded = stored.inbox, stored.unreadable, stored.bytes, true
+		r.inbox, r.broken, r.unreadable, r.bytes, r.loaded = stored.inbox, stored.broken, stored.unreadable, stored.bytes, true
 	}
 	h.bytes += r.bytes
 	h.hold(r)
@@ -227,40 +231,51 @@ func weigh(s *engine.Summary) int {
 }
 
 // load reads a run from the table.
-func load(db *connection, name string) (*run, error) {
+func (s *Store) load(ctx context.Context, db *connection, name string) (*run, error) {
 	var r *run
-	var unreadable error
-	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), summary, block
-		FROM run WHERE run = ?`, func(row []driver.Value) bool {
+	var found storedSummary
+	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), `+summaryColumns+
+		` FROM run WHERE run = ?`, func(row []driver.Value) bool {
 		r = &run{name: name, number: row[0].(int64), stream: row[1].(int64), loaded: true, inbox: map[string]engine.Item{}}
 		if key, there := row[2].(int64); there {
 			r.last = int(key & maxNumber)
 		}
-		r.summary, unreadable = decodeSummary(row[3].([]byte), row[4])
+		found = summaryOf(row[3:])
 		return false
 	}, name)
-	if err == nil {
-		err = unreadable
-	}
 	if err == nil && r == nil {
 		err = noRun(name)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if r.summary, r.broken = s.decodeSummary(ctx, found); r.broken != nil && !errors.Is(r.broken, history.ErrUnreadable) {
+		return nil, r.broken
+	}
 	r.bytes = weigh(r.summary)
+	var failed error // it was not found out whether it can be read
+	decoder := &history.Decoder{}
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
 		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
-		text := row[2].([]byte)
-		if item.Event, unreadable = history.DecodeEvent(text); unreadable != nil {
+		text := blob(row[2])
+		event, unreadable := seal.Decode(ctx, s.options.Codec, name, decoder, func(d *history.Decoder) (history.Event, error) { return d.Event(text) })
+		switch {
+		case unreadable == nil:
+			item.Event = event
+		case errors.Is(unreadable, history.ErrUnreadable):
 			if r.unreadable == nil {
 				r.unreadable = map[string]error{}
 			}
 			r.unreadable[item.Key] = fmt.Errorf("item %q: %w", item.Key, unreadable)
+		default:
+			failed = unreadable
 		}
 		r.inbox[item.Key] = item
-		return true
+		return failed == nil
 	}, r.number)
+	if err == nil {
+		err = failed
+	}
 	return r, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 )
 
 const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)"
@@ -33,7 +32,10 @@ func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp 
 	item.Durable = true // one of its key is under way to the disk: only there it is decided which one came first
 	count(&r.filing, item.Key, 1)
 	s.hot.mu.Unlock()
-	err = s.submit(&filing{s: s, r: r, item: item, event: history.EncodeEvent(item.Event)})
+	event, err := s.encodeEvent(ctx, name, item.Event)
+	if err == nil {
+		err = s.submit(&filing{s: s, r: r, item: item, event: event})
+	}
 	s.hot.mu.Lock()
 	count(&r.filing, item.Key, -1)
 	earlier, still := r.inbox[item.Key]

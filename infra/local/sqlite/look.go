@@ -7,9 +7,10 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
-// pageBytes is how much of a log one page holds, in its stored form; at least one record.
+// pageBytes is how much of a log one page holds, in its stored form, and of values that were sealed; at least one record.
 const pageBytes = 1 << 20
 
 // Look costs no statement where the run was active lately and the caller knows its last record.
@@ -21,6 +22,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
 	view := &engine.View{Summary: clone(r.summary)}
+	err = r.broken
 	if len(r.inbox) > 0 {
 		view.Inbox = make([]engine.Item, 0, len(r.inbox))
 		for key, item := range r.inbox {
@@ -40,7 +42,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 		after = known.Record
 	}
 	if after < last {
-		view.Records, view.More, err = s.page(ctx, stream, view.Summary.Generation, after)
+		view.Records, view.More, err = s.page(ctx, name, stream, view.Summary.Generation, after)
 	}
 	return view, err
 }
@@ -53,7 +55,7 @@ func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, erro
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
 	defer s.hot.mu.Unlock()
-	return clone(r.summary), nil
+	return shown(clone(r.summary), r.broken), nil
 }
 
 func (s *Store) Records(ctx context.Context, name string, generation, after int) ([]*history.Record, error) {
@@ -67,18 +69,18 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	if err != nil || stream == 0 {
 		return nil, err
 	}
-	records, _, err := s.page(ctx, stream, generation, after)
+	records, _, err := s.page(ctx, name, stream, generation, after)
 	return records, err
 }
 
 // page reads records, and decodes them once others may use the connection.
-func (s *Store) page(ctx context.Context, stream int64, generation, after int) (records []*history.Record, more bool, err error) {
+func (s *Store) page(ctx context.Context, name string, stream int64, generation, after int) (records []*history.Record, more bool, err error) {
 	var texts [][]byte
 	var numbers []int64
 	err = s.read(ctx, func(db *connection) error {
 		size := 0
 		return db.rows("SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
-			text := row[0].([]byte)
+			text := blob(row[0])
 			if size += len(text); len(texts) > 0 && size > pageBytes {
 				more = true
 				return false
@@ -91,10 +93,17 @@ func (s *Store) page(ctx context.Context, stream int64, generation, after int) (
 		return nil, false, err
 	}
 	var decoder history.Decoder
+	codec, size := s.options.Codec, &seal.Weighing{Codec: s.options.Codec}
+	if codec != nil {
+		codec = size
+	}
 	for i, text := range texts {
-		record, err := decoder.Record(text)
+		record, err := seal.Decode(ctx, codec, name, &decoder, func(d *history.Decoder) (*history.Record, error) { return d.Record(text) })
 		if err != nil {
 			return records, false, fmt.Errorf("record %d of generation %d: %w", numbers[i], generation, err)
+		}
+		if len(records) > 0 && size.Opened() > pageBytes { // what was sealed may have been compressed
+			return records, true, nil
 		}
 		records = append(records, record)
 	}

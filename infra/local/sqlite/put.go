@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // Put stores records of numbers up to 16,777,215.
@@ -24,18 +25,25 @@ func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
 	if commit.Record != nil {
 		space := spaces.Get().(*[]byte)
 		defer spaces.Put(space)
-		p.record = history.AppendRecord((*space)[:0], commit.Record)
+		p.record, err = seal.Encode(ctx, s.options.Codec, commit.Run, func(e history.Encoder) ([]byte, error) {
+			return e.AppendRecord((*space)[:0], commit.Record), nil
+		})
+		if err != nil {
+			return err
+		}
 		if cap(p.record) < 1<<16 {
 			*space = p.record
 		}
 	}
 	if commit.Summary != nil {
-		if p.row, err = newRow(commit.Summary); err != nil {
+		if p.row, err = s.newRow(ctx, commit.Summary); err != nil {
 			return err
 		}
 	}
 	if commit.Next != nil && commit.Next.Durable {
-		p.next = history.EncodeEvent(commit.Next.Event)
+		if p.next, err = s.encodeEvent(ctx, commit.Run, commit.Next.Event); err != nil {
+			return err
+		}
 	}
 	return s.submit(p)
 }
@@ -128,6 +136,7 @@ func (p *putting) publish() {
 			summary.Blocked = nil
 		}
 		p.s.hot.summarize(p.r, summary)
+		p.r.broken = nil
 	}
 	if p.commit.Next != nil {
 		p.r.keep(*p.commit.Next)
@@ -153,13 +162,15 @@ func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engin
 		s.hot.unpin(r)
 		return taken(summary.Run)
 	}
-	row, err := newRow(summary)
+	row, err := s.newRow(ctx, summary)
 	if err != nil {
 		return err
 	}
 	c := &creating{s: s, row: row, start: start, r: &run{name: summary.Run}}
 	if start.Durable {
-		c.event = history.EncodeEvent(start.Event)
+		if c.event, err = s.encodeEvent(ctx, summary.Run, start.Event); err != nil {
+			return err
+		}
 	}
 	if err := s.submit(c); err != nil {
 		return err

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // migrations make each version of the schema from the one before; the first makes it from nothing. One that was released
 // is never changed.
-func migrations() []string { return []string{schema1, schema2} }
+func migrations() []string { return []string{schema1, schema2, schema3} }
 
 // A run has a number, in order of creation. Each of its generations has a stream: the first one the run's own number, the
 // others a number of their own, from the same count. A record's key is its stream and its number (see place).
@@ -82,6 +83,14 @@ const schema2 = `
 CREATE INDEX run_closed ON run(closed) WHERE closed > 0;
 `
 
+// A seal is a value that is known, sealed with each key that there are values of: see prove.
+const schema3 = `
+CREATE TABLE seal(
+  proof BLOB    PRIMARY KEY,
+  until INTEGER NOT NULL -- the last run that may have values sealed so
+) WITHOUT ROWID;
+`
+
 // applicationID marks a file as ours, in its header: "RPRS".
 const applicationID = 0x52505253
 
@@ -130,8 +139,20 @@ func private(file string) error {
 	return made.Close()
 }
 
-// open opens the file, makes or migrates the schema, and checks it if it was not closed.
-func open(file string) (*connection, error) {
+// doubt is whether a file is to be checked for damage when it is opened: that takes seconds, in which nobody else is served.
+type doubt int
+
+const (
+	unlessClosed doubt = iota // if the last process did not close it
+	never                     // this process has it, and lost only the connection
+	always                    // this process has seen damage
+)
+
+// open opens the file, makes or migrates the schema, and checks it.
+func open(file string, check doubt) (*connection, error) {
+	if err := checkPair(file); err != nil {
+		return nil, err
+	}
 	if err := private(file); err != nil {
 		return nil, fault("%s cannot be made: give this user access, or choose another file", file, err)
 	}
@@ -139,23 +160,26 @@ func open(file string) (*connection, error) {
 	if err != nil {
 		return nil, explain(file, err)
 	}
-	if err := db.enter(file); err != nil {
-		_ = db.close() // the first error is the one to report
+	if err := db.enter(file, check); err != nil {
+		_, _ = db.keepWAL(), db.close() // the first error is the one to report
 		return nil, explain(file, err)
 	}
 	return db, nil
 }
 
-func (c *connection) enter(file string) error {
+func (c *connection) enter(file string, check doubt) error {
 	// EXCLUSIVE: one process, one connection, and no shared memory beside the file. FULL: a commit is flushed when it
 	// returns. The cache is 64 MB.
-	err := c.script(`PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
+	err := c.script(`PRAGMA page_size=` + strconv.Itoa(pageSize) + `; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
 		PRAGMA temp_store=MEMORY; PRAGMA wal_autocheckpoint=1000`)
 	if err != nil {
 		return err
 	}
-	version, err := c.version(file)
+	version, err := c.version(file) // from here on, the file is this process's alone
 	if err != nil {
+		return err
+	}
+	if err := checkWAL(file); err != nil {
 		return err
 	}
 	if err := c.script("PRAGMA journal_mode=WAL"); err != nil {
@@ -168,7 +192,7 @@ func (c *connection) enter(file string) error {
 	if err != nil {
 		return err
 	}
-	if opened > 0 {
+	if check == always || check == unlessClosed && opened > 0 {
 		if err := c.check(file); err != nil {
 			return err
 		}

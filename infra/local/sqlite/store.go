@@ -7,6 +7,13 @@
 // [engine.Item.Durable], lives in memory only: it dies with the process, as the queues beside this store do
 // ([engine.Ports.Together]).
 //
+// What was acknowledged is there after any crash, as long as the disk has what it says is flushed. The tail of the write-ahead
+// log that a crash or a power cut leaves was never acknowledged, and is dropped. Damage is an error that names the file and what
+// to do: a log damaged before its last commit, a database cut short, emptied, or with broken pages (found by the check after a
+// process that did not close it, else when they are read). A run with a row that cannot be decoded is blocked alone. What
+// nothing here can see: a log that ends earlier than it did, damage within its very last commit, and bytes changed inside of
+// a value that is still one.
+//
 // The file does not shrink: pages that are freed, by tidied inboxes and by [Store.DeleteClosed], are used again.
 package sqlite
 
@@ -16,6 +23,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // Options of a store. The zero value is ready for use.
@@ -25,6 +34,9 @@ type Options struct {
 	// RideDelay is how long a write that nobody waits for (a deletion, a heartbeat) waits at most for others to be flushed
 	// with. Zero: 50 ms.
 	RideDelay time.Duration
+	// Codec seals the values that are stored. Nil: none is sealed, and a store that has sealed ones is not opened. It may be asked
+	// while others wait for the store, and must not take long.
+	Codec seal.Codec
 }
 
 func (o Options) withDefaults() Options {
@@ -53,6 +65,7 @@ type Store struct {
 	// mutexes of hot and queue.
 	table  sync.Mutex
 	db     *connection // nil: it failed, and is opened again by the next who needs it
+	doubt  doubt       // with which it is
 	closed bool
 	number int64 // the last one given to a run or a stream
 
@@ -74,16 +87,19 @@ func Open(path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{file: file, options: options.withDefaults()}
+	s := &Store{file: file, options: options.withDefaults(), doubt: never}
 	s.hot.limit = s.options.HotRuns
 	s.hot.clear()
 	s.queue.ride = s.options.RideDelay
 	s.queue.flush = func() { _ = s.submit(nil) } // what failed is queued again, and tells those who wait
-	if s.db, err = open(file); err != nil {
+	if s.db, err = open(file, unlessClosed); err != nil {
 		return nil, err
 	}
-	if s.number, err = lastNumber(s.db); err != nil {
-		return nil, errors.Join(explain(file, err), s.db.close())
+	if s.number, err = lastNumber(s.db); err == nil {
+		err = s.prove(s.db)
+	}
+	if err != nil {
+		return nil, errors.Join(explain(file, err), s.db.leave(), s.db.close())
 	}
 	return s, nil
 }
@@ -136,7 +152,7 @@ func (s *Store) use() error {
 		s.table.Unlock()
 		return errClosed
 	}
-	db, err := open(s.file)
+	db, err := open(s.file, s.doubt)
 	if err != nil {
 		s.table.Unlock()
 		return unavailable(err)

@@ -1,7 +1,8 @@
 package sqlite
 
 import (
-	"encoding/json"
+	"context"
+	"database/sql/driver"
 	"fmt"
 	"maps"
 	"math"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 // row is a summary as the table of runs has it.
@@ -20,19 +22,20 @@ type row struct {
 	text            []byte
 }
 
-func newRow(summary *engine.Summary) (row, error) {
+func (s *Store) newRow(ctx context.Context, summary *engine.Summary) (row, error) {
 	r := row{Summary: summary, started: nanoseconds(summary.Started)}
 	if summary.Status.Closed() {
 		r.closed = max(1, nanoseconds(summary.Closed))
 	}
 	var err error
-	if r.block, err = encodeBlock(summary.Blocked); err != nil {
+	if r.block, err = s.encodeBlock(ctx, summary.Run, summary.Blocked); err != nil {
 		return r, err
 	}
 	apart := *summary
 	apart.Blocked = nil
-	if r.text, err = history.Marshal(&apart); err != nil {
-		return r, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
+	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, &apart) })
+	if err != nil {
+		return r, err
 	}
 	if len(summary.Attributes) > 0 {
 		if r.attributes, err = history.Marshal(summary.Attributes); err != nil {
@@ -42,11 +45,11 @@ func newRow(summary *engine.Summary) (row, error) {
 	return r, nil
 }
 
-func encodeBlock(block *engine.Block) (any, error) {
+func (s *Store) encodeBlock(ctx context.Context, run string, block *engine.Block) (any, error) {
 	if block == nil {
 		return nil, nil
 	}
-	return history.Marshal(block)
+	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return engine.EncodeBlock(e, block) })
 }
 
 const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, block, workflow, attributes, summary)
@@ -87,18 +90,56 @@ func (r *row) update(db *connection, number int64, generation int, stream int64,
 	return n > 0, err
 }
 
-// decodeSummary reads a summary, and the block that stands beside it: nil for none.
-func decodeSummary(text []byte, block any) (*engine.Summary, error) {
-	summary := &engine.Summary{}
-	if err := json.Unmarshal(text, summary); err != nil {
-		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+// storedSummary is what the table of runs has of a summary.
+type storedSummary struct {
+	text  []byte
+	block []byte         // nil: none
+	apart engine.Summary // what columns say, too
+}
+
+// summaryColumns are what summaryOf reads, in its order.
+const summaryColumns = "summary, block, run, generation, status, started, closed, workflow"
+
+func summaryOf(row []driver.Value) storedSummary {
+	found := storedSummary{text: blob(row[0]), block: blob(row[1]), apart: engine.Summary{Run: row[2].(string), Generation: int(row[3].(int64)),
+		Status: history.Status(row[4].(string)), Started: time.Unix(0, row[5].(int64)).UTC(), Workflow: row[7].(string)}}
+	if closed := row[6].(int64); closed != 0 {
+		found.apart.Closed = time.Unix(0, closed).UTC()
 	}
-	if mark, blocked := block.([]byte); blocked {
-		if err := json.Unmarshal(mark, &summary.Blocked); err != nil {
-			return nil, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, err)
+	return found
+}
+
+// decodeSummary reads a run's summary, and the block that stands beside it. Where the summary cannot be read, it gives what
+// the columns say, too.
+func (s *Store) decodeSummary(ctx context.Context, found storedSummary) (*engine.Summary, error) {
+	decoder, run := &history.Decoder{}, found.apart.Run
+	summary, err := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Summary, error) {
+		return engine.DecodeSummary(d, found.text)
+	})
+	if err != nil {
+		summary = &found.apart
+	}
+	if found.block != nil {
+		block, bad := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Block, error) {
+			return engine.DecodeBlock(d, found.block)
+		})
+		if summary.Blocked = block; bad != nil {
+			return summary, bad
 		}
 	}
-	return summary, nil
+	return summary, err
+}
+
+// shown is a summary for people: that of a run that cannot be read is blocked, as it will be once somebody looks at it.
+func shown(summary *engine.Summary, unreadable error) *engine.Summary {
+	if unreadable != nil && summary.Blocked == nil {
+		summary.Blocked = &engine.Block{Reason: engine.ReasonUnreadable, Message: unreadable.Error()}
+	}
+	return summary
+}
+
+func (s *Store) encodeEvent(ctx context.Context, run string, event history.Event) ([]byte, error) {
+	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return e.Event(event), nil })
 }
 
 // clone makes a summary that shares nothing with another one that anybody changes: payloads and failures are values.

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/seal"
 )
 
 type taskKey = engine.TaskKey
@@ -21,9 +20,9 @@ func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	text, err := history.Marshal(state)
+	text, err := seal.Encode(ctx, s.options.Codec, state.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeTask(e, state) })
 	if err != nil {
-		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
+		return err
 	}
 	return s.writeTask(&tasking{s: s, key: state.TaskKey, state: text}, state.Pending || state.Cancelled)
 }
@@ -74,7 +73,7 @@ func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskS
 	} else {
 		err := s.read(ctx, func(db *connection) error {
 			return db.rows("SELECT state FROM task WHERE run = ? AND generation = ? AND seq = ?", func(row []driver.Value) bool {
-				text = row[0].([]byte)
+				text = blob(row[0])
 				return false
 			}, key.Run, int64(key.Generation), key.Seq)
 		})
@@ -85,14 +84,14 @@ func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskS
 	if text == nil {
 		return nil, ctx.Err()
 	}
-	return decodeTask(text)
+	return s.decodeTask(ctx, key.Run, text)
 }
 
 func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, error) {
 	texts := map[taskKey][]byte{}
 	err := s.read(ctx, func(db *connection) error {
 		err := db.rows("SELECT generation, seq, state FROM task WHERE run = ?", func(row []driver.Value) bool {
-			texts[taskKey{Run: name, Generation: int(row[0].(int64)), Seq: row[1].(int64)}] = row[2].([]byte)
+			texts[taskKey{Run: name, Generation: int(row[0].(int64)), Seq: row[1].(int64)}] = blob(row[2])
 			return true
 		}, name)
 		for key, p := range s.tasks.all() { // while nothing is committed, so that none is in neither
@@ -112,7 +111,7 @@ func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, 
 		if texts[key] == nil {
 			continue
 		}
-		state, err := decodeTask(texts[key])
+		state, err := s.decodeTask(ctx, name, texts[key])
 		if err != nil {
 			return nil, err
 		}
@@ -121,10 +120,8 @@ func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, 
 	return states, nil
 }
 
-func decodeTask(text []byte) (*engine.TaskState, error) {
-	state := &engine.TaskState{}
-	if err := json.Unmarshal(text, state); err != nil {
-		return nil, fmt.Errorf("%w: the state of an activity: %w", history.ErrUnreadable, err)
-	}
-	return state, nil
+func (s *Store) decodeTask(ctx context.Context, run string, text []byte) (*engine.TaskState, error) {
+	return seal.Decode(ctx, s.options.Codec, run, &history.Decoder{}, func(d *history.Decoder) (*engine.TaskState, error) {
+		return engine.DecodeTask(d, text)
+	})
 }

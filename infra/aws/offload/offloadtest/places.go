@@ -2,6 +2,7 @@
 package offloadtest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -83,4 +84,14 @@ func (p *Places) Len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.kept)
+}
+
+// Count is how often a text is in what is kept.
+func (p *Places) Count(text string) (found int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, data := range p.kept {
+		found += bytes.Count(data, []byte(text))
+	}
+	return found
 }

@@ -15,7 +15,7 @@ import (
 
 // Definitions are all of them.
 func Definitions() []workflow.Definition {
-	return []workflow.Definition{Account, Nap, Fan, Blob, Count, Family, Crash, Exit, Doomed, Refuse, Change, Note, Chain, Double}
+	return []workflow.Definition{Account, Nap, Fan, Blob, Count, Family, Crash, Exit, Doomed, Refuse, Change, Note, Chain, Double, Life}
 }
 
 var (
@@ -138,3 +138,36 @@ var (
 	})
 	Double = activity.New("double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
 )
+
+// Life goes through all that a run waits for: steps, an activity, a timer, a signal, a child. Then it goes on as new, once.
+var Life = workflow.New("life", life)
+
+func life(ctx workflow.Context, before string) (string, error) {
+	step := func(what string) (string, error) {
+		return workflow.Step(ctx, what, func(context.Context) (string, error) { return what, nil })
+	}
+	one, err := step("one")
+	if err != nil || before != "" {
+		return before + " " + one, err
+	}
+	two, err := step("two")
+	if err != nil {
+		return "", err
+	}
+	noted, err := workflow.Execute(ctx, Note, one+" "+two)
+	if err != nil {
+		return "", err
+	}
+	if err := workflow.Sleep(ctx, time.Second); err != nil {
+		return "", err
+	}
+	why, err := workflow.AwaitSignal(ctx, Close)
+	if err != nil {
+		return "", err
+	}
+	four, err := workflow.ExecuteChild(ctx, Chain, 2)
+	if err != nil {
+		return "", err
+	}
+	return workflow.ContinueAsNew(ctx, life, fmt.Sprintf("%s, %s %d", noted, why, four))
+}

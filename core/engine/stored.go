@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// The stored forms of what is no record, event or command: JSON, with all that history.Encoder has something else stand for left
+// out, and what stands for it beside the rest, in the member "away".
+
+// away is what stands for fields, by their name in JSON.
+type away map[string]string
+
+// send has a payload go away, if it is one that does.
+func (a *away) send(e history.Encoder, name string, payload *history.Payload) {
+	if e.Away == nil || len(*payload) == 0 {
+		return
+	}
+	if place, sent := e.Away(*payload); sent {
+		if *a == nil {
+			*a = away{}
+		}
+		(*a)[name], *payload = place, nil
+	}
+}
+
+// sendText is send for what the author's code or a caller said in words: see [history.Encoder.Texts].
+func (a *away) sendText(e history.Encoder, name string, text *string) error {
+	if !e.Texts || *text == "" {
+		return nil
+	}
+	payload, err := history.Encode(*text)
+	if err != nil {
+		return err
+	}
+	if a.send(e, name, &payload); payload == nil {
+		*text = ""
+	}
+	return nil
+}
+
+// fetch gets a payload back, if it went away.
+func (a away) fetch(d *history.Decoder, name string, into *history.Payload) error {
+	place, sent := a[name]
+	if !sent {
+		return nil
+	}
+	if d.Fetch == nil {
+		return fmt.Errorf("%w: its %s is sealed, or kept elsewhere, and nothing here can open or fetch it", history.ErrUnreadable, name)
+	}
+	payload, err := d.Fetch(place)
+	if err != nil {
+		return fmt.Errorf("%w: its %s: %w", history.ErrUnreadable, name, err)
+	}
+	*into = payload
+	return nil
+}
+
+// fetchAs is fetch for what is no payload. Nothing, as a decoder's first pass may get it, changes nothing.
+func (a away) fetchAs(d *history.Decoder, name string, into any) error {
+	var payload history.Payload
+	if err := a.fetch(d, name, &payload); err != nil || payload == nil {
+		return err
+	}
+	if err := json.Unmarshal(payload, into); err != nil {
+		return fmt.Errorf("%w: its %s: %w", history.ErrUnreadable, name, err)
+	}
+	return nil
+}
+
+type storedSummary struct {
+	Summary
+	Away away `json:"away,omitempty"`
+}
+
+// field is one that may go away.
+type field struct {
+	name    string
+	payload *history.Payload
+}
+
+// fields are those of a summary. Attributes stay: they are searched by.
+func (s *storedSummary) fields() [3]field {
+	return [3]field{{"input", &s.Input}, {"result", &s.Result}, {"state", &s.State}}
+}
+
+// EncodeSummary gives the stored form of a summary. A failure goes away as a whole, and only with [history.Encoder.Texts]: by itself it is rarely long.
+func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
+	stored := storedSummary{Summary: *summary}
+	for _, f := range stored.fields() {
+		stored.Away.send(e, f.name, f.payload)
+	}
+	if e.Texts && stored.Failure != nil {
+		text, err := history.Marshal(stored.Failure)
+		if err != nil {
+			return nil, fmt.Errorf("the failure of run %q cannot be stored: %w", summary.Run, err)
+		}
+		failure := history.Payload(text)
+		if stored.Away.send(e, "failure", &failure); failure == nil {
+			stored.Failure = nil
+		}
+	}
+	if stored.Blocked != nil {
+		block := *stored.Blocked
+		stored.Blocked = &block
+		if err := stored.Away.sendText(e, "blocked", &block.Message); err != nil {
+			return nil, fmt.Errorf("the block of run %q cannot be stored: %w", summary.Run, err)
+		}
+	}
+	text, err := history.Marshal(&stored)
+	if err != nil {
+		return nil, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
+	}
+	return text, nil
+}
+
+// DecodeSummary reads it back.
+func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
+	stored := &storedSummary{}
+	if err := json.Unmarshal(text, stored); err != nil {
+		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+	}
+	for _, f := range stored.fields() {
+		if err := stored.Away.fetch(d, f.name, f.payload); err != nil {
+			return nil, fmt.Errorf("the summary of run %q: %w", stored.Run, err)
+		}
+	}
+	err := stored.Away.fetchAs(d, "failure", &stored.Failure)
+	if err == nil && stored.Blocked != nil {
+		err = stored.Away.fetchAs(d, "blocked", &stored.Blocked.Message)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the summary of run %q: %w", stored.Run, err)
+	}
+	return &stored.Summary, nil
+}
+
+type storedTask struct {
+	TaskState
+	Away away `json:"away,omitempty"`
+}
+
+// EncodeTask gives the stored form of what is known of an activity under way.
+func EncodeTask(e history.Encoder, state *TaskState) ([]byte, error) {
+	stored := storedTask{TaskState: *state}
+	stored.Away.send(e, "details", &stored.Details)
+	err := stored.Away.sendText(e, "failure", &stored.Failure)
+	var text []byte
+	if err == nil {
+		text, err = history.Marshal(&stored)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
+	}
+	return text, nil
+}
+
+// DecodeTask reads it back.
+func DecodeTask(d *history.Decoder, text []byte) (*TaskState, error) {
+	stored := &storedTask{}
+	err := json.Unmarshal(text, stored)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the state of an activity: %w", history.ErrUnreadable, err)
+	}
+	if err = stored.Away.fetch(d, "details", &stored.Details); err == nil {
+		err = stored.Away.fetchAs(d, "failure", &stored.Failure)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the state of activity %d of run %q: %w", stored.Seq, stored.Run, err)
+	}
+	return &stored.TaskState, nil
+}
+
+type storedBlock struct {
+	Block
+	Away away `json:"away,omitempty"`
+}
+
+// EncodeBlock gives the stored form of a block: the message of one for nondeterminism quotes what the code decided.
+func EncodeBlock(e history.Encoder, block *Block) ([]byte, error) {
+	stored := storedBlock{Block: *block}
+	err := stored.Away.sendText(e, "message", &stored.Message)
+	var text []byte
+	if err == nil {
+		text, err = history.Marshal(&stored)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a block cannot be stored: %w", err)
+	}
+	return text, nil
+}
+
+// DecodeBlock reads it back.
+func DecodeBlock(d *history.Decoder, text []byte) (*Block, error) {
+	stored := &storedBlock{}
+	if err := json.Unmarshal(text, stored); err != nil {
+		return nil, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, err)
+	}
+	if err := stored.Away.fetchAs(d, "message", &stored.Message); err != nil {
+		return nil, fmt.Errorf("a block: %w", err)
+	}
+	return &stored.Block, nil
+}

@@ -1,0 +1,85 @@
+package local_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/local"
+	"github.com/reprise-run/reprise/infra/local/sqlite"
+)
+
+func startOn(t *testing.T, file string) *local.Node {
+	t.Helper()
+	store, err := sqlite.Open(file, sqlite.Options{})
+	require.NoError(t, err)
+	n, err := local.Start(t.Context(), local.Config{Store: store, Definitions: []workflow.Definition{double, flaky, child, all, loop}})
+	require.NoError(t, err)
+	return n
+}
+
+// A run whose summary cannot be read is shown by what the columns beside it say, and blocked; it takes mail; the others go on, and
+// so does the server, at each start. (The suite of all stores has records and items that cannot be read.)
+func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "reprise.db")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	n := startOn(t, file)
+	for _, run := range []string{"good", "bad"} {
+		_, _, err := n.Start(ctx, engine.StartRequest{Run: run, Workflow: "all", Input: history.Payload("4")})
+		require.NoError(t, err)
+		_, err = n.WaitUntil(ctx, run, func(s *engine.Summary) bool { return s.State != nil })
+		require.NoError(t, err)
+	}
+	require.NoError(t, n.Close())
+	change(ctx, t, file, "UPDATE run SET summary = x'00' WHERE run = 'bad'")
+	for range 2 {
+		n := startOn(t, file)
+		_, err := n.Signal(ctx, engine.MailRequest{Run: "good"}, "approve", history.Payload(`"me"`))
+		if engine.CodeOf(err) != engine.Closed {
+			require.NoError(t, err)
+		}
+		summary, err := n.Wait(ctx, "good")
+		require.NoError(t, err)
+		require.Equal(t, history.Completed, summary.Status)
+
+		_, err = n.Signal(ctx, engine.MailRequest{Run: "bad", ID: "m"}, "approve", history.Payload(`"me"`))
+		require.NoError(t, err)
+		asked := time.Now()
+		require.NoError(t, n.Unblock(ctx, "bad"))
+		var listed []*engine.Summary
+		require.Eventually(t, func() bool { // tried again, it is found unreadable again
+			listed, _, err = n.List(ctx, engine.ListQuery{Blocked: true})
+			return err == nil && len(listed) == 1 && listed[0].Blocked.Since.After(asked)
+		}, time.Minute, time.Millisecond)
+		got, err := n.Get(ctx, "bad")
+		require.NoError(t, err)
+		for _, summary := range []*engine.Summary{got, listed[0]} {
+			require.Equal(t, "bad", summary.Run)
+			require.Equal(t, "all", summary.Workflow)
+			require.Equal(t, history.Running, summary.Status)
+			require.NotNil(t, summary.Blocked)
+			require.Equal(t, engine.ReasonUnreadable, summary.Blocked.Reason)
+		}
+		require.NoError(t, n.Close())
+	}
+}
+
+func change(ctx context.Context, t *testing.T, file, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	defer db.Close()
+	result, err := db.ExecContext(ctx, statement)
+	require.NoError(t, err)
+	changed, err := result.RowsAffected()
+	require.NoError(t, err)
+	require.Positive(t, changed)
+}
