@@ -15,7 +15,7 @@ import (
 
 // TestMutations proves the tests of the rules: each fails when its rule is taken out of the engine.
 func TestMutations(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || mutation.UnderRace {
 		t.Skip("it compiles the engine once for each rule")
 	}
 	root, err := filepath.Abs("../..")

@@ -24,7 +24,7 @@ var caught = map[string]uint64{}
 // TestMutations proves the simulation: without a rule, the engine is caught within 2,000 seeds. The seed that is known is tried
 // first.
 func TestMutations(t *testing.T) {
-	if testing.Short() || fewSeeds < 100 {
+	if testing.Short() || mutation.UnderRace {
 		t.Skip("it compiles the engine once for each rule")
 	}
 	root, err := filepath.Abs("../..")
