@@ -197,7 +197,11 @@ type DueTimer struct {
 // Tasks keeps what is known of activities under way, where more is needed than their message: they heartbeat, have failed
 // before, were asked to stop, or wait to be completed from outside.
 type Tasks interface {
+	// SaveTask keeps a state, in the place of the one that is there. Of that, one thing stays: no save takes Cancelled off, as whoever
+	// saves may have looked before the activity was asked to stop.
 	SaveTask(ctx context.Context, state *TaskState) error
+	// CancelTask sets Cancelled, and changes nothing else of a state that is there. Only DeleteTask takes it off.
+	CancelTask(ctx context.Context, key TaskKey) error
 	// LoadTask gives nil if there is none.
 	LoadTask(ctx context.Context, key TaskKey) (*TaskState, error)
 	TasksOf(ctx context.Context, run string) ([]*TaskState, error)

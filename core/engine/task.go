@@ -37,7 +37,7 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	}
 	switch {
 	case a.pending:
-		return e.await(ctx, t, a, under)
+		return e.await(ctx, t, a)
 	case a.failure == nil:
 		return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 	}
@@ -77,20 +77,20 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, 
 		a.details = state.Details
 	}
 	if tracked(t) {
-		if _, err := e.saveTask(ctx, *mine, under); err != nil {
+		if err := e.Tasks.SaveTask(ctx, mine); err != nil {
 			return err
 		}
 	}
 	a.token = func() string {
 		a.named.Store(true)
-		return e.token(ctx, mine, under, a.started.Add(a.patience()))
+		return e.token(ctx, mine, a.started.Add(a.patience()))
 	}
-	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, under, details) })
+	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
 	return nil
 }
 
 // beat records a heartbeat. Its error says that the run asked the activity to stop.
-func (e *Engine) beat(ctx context.Context, mine *TaskState, under *underway, details history.Payload) error {
+func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payload) error {
 	there, err := e.Tasks.LoadTask(ctx, mine.TaskKey)
 	if err != nil {
 		return nil //nolint:nilerr // the attempt is alive, and its result counts: the next beat may get through
@@ -101,7 +101,7 @@ func (e *Engine) beat(ctx context.Context, mine *TaskState, under *underway, det
 	}
 	latest := *mine // an activity may heartbeat from several goroutines
 	latest.Beat, latest.Details = e.Clock.Now(), details
-	if _, err := e.saveTask(ctx, latest, under); err != nil {
+	if err := e.Tasks.SaveTask(ctx, &latest); err != nil {
 		e.warn(ctx, "a heartbeat was not stored", "run", mine.Run, "activity", mine.Activity, "error", err)
 	}
 	return nil
@@ -139,9 +139,10 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 		if state != nil {
 			next.Details = state.Details
 		}
-		if cancelled, err = e.saveTask(ctx, next, under); err != nil {
+		if err := e.Tasks.SaveTask(ctx, &next); err != nil {
 			return err
 		}
+		cancelled = under.cancelled() // in between
 	}
 	if cancelled {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled between two attempts"), Number: t.Attempt,
@@ -160,31 +161,10 @@ func (e *Engine) sendTask(ctx context.Context, t Task, wait time.Duration) error
 	return e.Queue.SendTasks(ctx, t)
 }
 
-// saveTask stores a state, with the mark of an activity that was asked to stop: also if that was in between its loading and now.
-func (e *Engine) saveTask(ctx context.Context, state TaskState, under *underway) (cancelled bool, err error) {
-	err = e.Tasks.SaveTask(ctx, &state)
-	if err == nil && !state.Cancelled && under.cancelled() {
-		state.Cancelled = true
-		err = e.Tasks.SaveTask(ctx, &state)
-	}
-	return state.Cancelled, err
-}
-
-// cancelActivity asks an activity to stop: at once if it runs here, else when it heartbeats or is to be tried again.
-//
-// An attempt here that loaded its state before the mark was saved may overwrite it. So it is told before, and looks at that after
-// each of its saves; and again after, in case that it began in between.
+// cancelActivity asks an activity to stop: at once if it runs here, else when it heartbeats or is to be tried again. An attempt here
+// that loaded its state before the mark was there had begun by then: it is told after.
 func (e *Engine) cancelActivity(ctx context.Context, key TaskKey) error {
-	e.attempts.cancel(key)
-	state, err := e.Tasks.LoadTask(ctx, key)
-	if err != nil {
-		return err
-	}
-	if state == nil {
-		state = &TaskState{TaskKey: key}
-	}
-	state.Cancelled = true
-	if err := e.Tasks.SaveTask(ctx, state); err != nil {
+	if err := e.Tasks.CancelTask(ctx, key); err != nil {
 		return err
 	}
 	e.attempts.cancel(key)

@@ -25,8 +25,8 @@ type tokenBody struct {
 }
 
 // token makes the key to one attempt, and has the attempt's state kept, so that it can be found to be still waiting.
-func (e *Engine) token(ctx context.Context, mine *TaskState, under *underway, expires time.Time) string {
-	if _, err := e.saveTask(ctx, *mine, under); err != nil {
+func (e *Engine) token(ctx context.Context, mine *TaskState, expires time.Time) string {
+	if err := e.Tasks.SaveTask(ctx, mine); err != nil {
 		e.warn(ctx, "a token was asked for, but its activity's state was not stored", "run", mine.Run, "error", err)
 	}
 	body, err := json.Marshal(tokenBody{mine.TaskKey, mine.Attempt, expires.UnixMilli()})
@@ -55,13 +55,13 @@ func (t *try) patience() time.Duration {
 }
 
 // await leaves an attempt to be completed from outside, and has it looked at when its time is over.
-func (e *Engine) await(ctx context.Context, t Task, a *try, under *underway) error {
+func (e *Engine) await(ctx context.Context, t Task, a *try) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil || state == nil { // completed already, before its function returned
 		return err
 	}
 	state.Pending = true
-	if _, err := e.saveTask(ctx, *state, under); err != nil {
+	if err := e.Tasks.SaveTask(ctx, state); err != nil {
 		return err
 	}
 	t.Expire = true

@@ -148,6 +148,10 @@ func (p *port) SaveTask(ctx context.Context, state *engine.TaskState) error {
 	return p.call(ctx, "save-task", state.Run, "", func() error { return p.w.store.SaveTask(ctx, state) })
 }
 
+func (p *port) CancelTask(ctx context.Context, key engine.TaskKey) error {
+	return p.call(ctx, "cancel-task", key.Run, "", func() error { return p.w.store.CancelTask(ctx, key) })
+}
+
 func (p *port) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
 	return got(ctx, p, "load-task", key.Run, "", func() (*engine.TaskState, error) { return p.w.store.LoadTask(ctx, key) })
 }

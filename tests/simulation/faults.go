@@ -52,6 +52,7 @@ const (
 	dueBefore   = "due-before"
 	deleteDue   = "delete-due"
 	saveTask    = "save-task"
+	cancelTask  = "cancel-task"
 	loadTask    = "load-task"
 	tasksOf     = "tasks-of"
 	deleteTask  = "delete-task"
@@ -64,7 +65,7 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, create, file, put, remove, block, list, unfinished, putDue, dueBefore, deleteDue, saveTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{look, records, getSummary, create, file, put, remove, block, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
 
 var sends = []string{sendResumes, sendTasks}
 
@@ -183,7 +184,7 @@ func rarity(kind fault, operation string) int {
 	switch operation {
 	case block, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
-	case create, saveTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
+	case create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
 		return 3
 	}
 	return 1

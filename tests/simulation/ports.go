@@ -369,6 +369,10 @@ func (p *port) SaveTask(ctx context.Context, state *engine.TaskState) error {
 	return p.call(ctx, saveTask, state.Run, "", func() error { return p.s.store.SaveTask(ctx, state) })
 }
 
+func (p *port) CancelTask(ctx context.Context, key engine.TaskKey) error {
+	return p.call(ctx, cancelTask, key.Run, "", func() error { return p.s.store.CancelTask(ctx, key) })
+}
+
 func (p *port) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
 	return got(ctx, p, loadTask, key.Run, "", func() (*engine.TaskState, error) { return p.s.store.LoadTask(ctx, key) })
 }

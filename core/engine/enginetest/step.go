@@ -363,12 +363,16 @@ func (d *double) due() {
 func (d *double) task(run string) {
 	d.t.Helper()
 	key := engine.TaskKey{Run: run, Generation: 1 + d.random.IntN(2), Seq: int64(d.random.IntN(3))}
-	switch d.random.IntN(5) {
-	case 0, 4:
+	switch d.random.IntN(6) {
+	case 0, 4, 5:
 		if !d.Refuses && !d.there(run) {
 			return
 		}
 		state := &engine.TaskState{TaskKey: key, Attempt: d.random.IntN(9), Pending: d.chance(4), Beat: d.time(), Details: d.payload()}
+		if d.chance(5) {
+			d.both("cancel task", func(s *Stores) (string, error) { return "", s.Tasks.CancelTask(d.t.Context(), key) })
+			return
+		}
 		d.both("save", func(s *Stores) (string, error) { return "", s.Tasks.SaveTask(d.t.Context(), state) })
 	case 1:
 		d.both("delete task", func(s *Stores) (string, error) { return "", s.Tasks.DeleteTask(d.t.Context(), key) })

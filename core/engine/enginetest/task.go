@@ -19,12 +19,46 @@ var taskCases = []namedCase{
 	}},
 	{"states come back whole, the last one saved", func(s *subject) {
 		full := fullTask("r", 1, 1)
-		bare := &engine.TaskState{TaskKey: full.TaskKey}
+		bare := &engine.TaskState{TaskKey: full.TaskKey, Cancelled: true}
 		for _, want := range []*engine.TaskState{bare, full, bare} {
 			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), want))
 			got, err := s.Tasks.LoadTask(s.t.Context(), want.TaskKey)
 			require.NoError(s.t, err)
 			require.JSONEq(s.t, jsonOf(s.t, want), jsonOf(s.t, got))
+		}
+	}},
+	{"that it was asked to stop stays, whoever saves", func(s *subject) {
+		key := engine.TaskKey{Run: "r", Generation: 1, Seq: 1}
+		want := func(state engine.TaskState) {
+			got, err := s.Tasks.LoadTask(s.t.Context(), key)
+			require.NoError(s.t, err)
+			require.JSONEq(s.t, jsonOf(s.t, state), jsonOf(s.t, got))
+			all, err := s.Tasks.TasksOf(s.t.Context(), "r")
+			require.NoError(s.t, err)
+			require.JSONEq(s.t, jsonOf(s.t, []engine.TaskState{state}), jsonOf(s.t, all))
+		}
+		first := engine.TaskState{TaskKey: key, Activity: "charge", Attempt: 1}
+		beat := engine.TaskState{TaskKey: key, Activity: "charge", Attempt: 1, Beat: epoch, Details: history.Payload(`1`), Pending: true}
+		for _, cancel := range []func() error{
+			func() error { return s.Tasks.CancelTask(s.t.Context(), key) },
+			func() error { return s.Tasks.SaveTask(s.t.Context(), &engine.TaskState{TaskKey: key, Cancelled: true}) },
+		} {
+			require.NoError(s.t, cancel())
+			want(engine.TaskState{TaskKey: key, Cancelled: true})
+			for _, state := range []engine.TaskState{first, beat, first} {
+				require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &state))
+				state.Cancelled = true
+				want(state)
+			}
+			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &beat))
+			require.NoError(s.t, s.Tasks.CancelTask(s.t.Context(), key))
+			marked := beat
+			marked.Cancelled = true
+			want(marked)
+			require.NoError(s.t, s.Tasks.DeleteTask(s.t.Context(), key))
+			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &first))
+			want(first)
+			require.NoError(s.t, s.Tasks.DeleteTask(s.t.Context(), key))
 		}
 	}},
 	{"a task is of one run, one generation, one call", func(s *subject) {

@@ -8,23 +8,47 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-// SaveTask is one put.
+// SaveTask is one update. That an activity was asked to stop is an attribute of its own, which no save removes.
 func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
+	body, err := s.taskBody(ctx, state)
+	if err != nil {
+		return err
+	}
+	set := row{"body": body}
+	if state.Cancelled {
+		set["cancelled"] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	return s.updateTask(ctx, call{"save task", state.Run}, state.TaskKey, change(set))
+}
+
+// CancelTask is one update.
+func (s *Store) CancelTask(ctx context.Context, key engine.TaskKey) error {
+	bare, err := s.taskBody(ctx, &engine.TaskState{TaskKey: key})
+	if err != nil {
+		return err
+	}
+	u := change(row{"cancelled": &types.AttributeValueMemberBOOL{Value: true}})
+	body := u.name("body")
+	u.set = append(u.set, body+" = if_not_exists("+body+", "+u.value("body", bare)+")")
+	return s.updateTask(ctx, call{"cancel task", key.Run}, key, u)
+}
+
+func (s *Store) taskBody(ctx context.Context, state *engine.TaskState) (types.AttributeValue, error) {
 	content, err := s.codec.EncodeTask(ctx, state)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	body, err := s.body(ctx, state.Run, content)
-	if err != nil {
-		return err
-	}
-	r := keyOf(partition(state.Run), taskKey(state.TaskKey))
-	r["body"] = body
-	return s.putRow(ctx, call{"save task", state.Run}, &dynamodb.PutItemInput{Item: r})
+	return s.body(ctx, state.Run, content)
+}
+
+func (s *Store) updateTask(ctx context.Context, c call, key engine.TaskKey, u *update) error {
+	return s.updateRow(ctx, c, &dynamodb.UpdateItemInput{Key: keyOf(partition(key.Run), taskKey(key)), UpdateExpression: u.expression(),
+		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes()})
 }
 
 // LoadTask is one strongly consistent read.
@@ -78,6 +102,9 @@ func (s *Store) readTask(ctx context.Context, r row) (*engine.TaskState, error) 
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of run %q: %w", textOf(r, "sk"), runOf(r), err)
+	}
+	if r["cancelled"] != nil {
+		state.Cancelled = true
 	}
 	return state, nil
 }

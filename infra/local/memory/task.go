@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,14 +13,43 @@ import (
 )
 
 func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, err := s.task(state.TaskKey)
+	if err != nil {
+		return err
+	}
+	next := *state
+	next.Cancelled = state.Cancelled || before.Cancelled
+	return errors.Join(s.keepTask(&next), ctx.Err())
+}
+
+func (s *Store) CancelTask(ctx context.Context, key engine.TaskKey) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state, err := s.task(key)
+	if err != nil {
+		return err
+	}
+	state.Cancelled = true
+	return errors.Join(s.keepTask(state), ctx.Err())
+}
+
+// task gives the state of a key; if there is none, one that says nothing.
+func (s *Store) task(key engine.TaskKey) (*engine.TaskState, error) {
+	if text, there := s.tasks[key]; there {
+		return decodeTask(text)
+	}
+	return &engine.TaskState{TaskKey: key}, nil
+}
+
+func (s *Store) keepTask(state *engine.TaskState) error {
 	text, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.tasks[state.TaskKey] = text
-	return ctx.Err()
+	return nil
 }
 
 func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {

@@ -20,13 +20,19 @@ type pending[V any] struct {
 
 // set makes a value the latest of a key. The version is for done.
 func (o *overlay[K, V]) set(key K, value V) (version int) {
+	return o.change(key, func(V, bool) V { return value })
+}
+
+// change is set for a value that depends on the one that is on its way already, if there is one.
+func (o *overlay[K, V]) change(key K, change func(before V, there bool) V) (version int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.latest == nil {
 		o.latest = map[K]pending[V]{}
 	}
+	before, there := o.latest[key]
 	o.count++
-	o.latest[key] = pending[V]{value, o.count}
+	o.latest[key] = pending[V]{change(before.value, there), o.count}
 	return o.count
 }
 

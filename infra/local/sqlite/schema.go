@@ -16,7 +16,7 @@ import (
 
 // migrations make each version of the schema from the one before; the first makes it from nothing. One that was released
 // is never changed.
-func migrations() []string { return []string{schema1, schema2, schema3} }
+func migrations() []string { return []string{schema1, schema2, schema3, schema4} }
 
 // A run has a number, in order of creation. Each of its generations has a stream: the first one the run's own number, the
 // others a number of their own, from the same count. A record's key is its stream and its number (see place).
@@ -89,6 +89,11 @@ CREATE TABLE seal(
   proof BLOB    PRIMARY KEY,
   until INTEGER NOT NULL -- the last run that may have values sealed so
 ) WITHOUT ROWID;
+`
+
+// schema4 has a place of its own for what no save of a task's state takes back.
+const schema4 = `
+ALTER TABLE task ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0; -- 1: the run asked it to stop
 `
 
 // applicationID marks a file as ours, in its header: "RPRS".

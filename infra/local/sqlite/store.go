@@ -70,7 +70,7 @@ type Store struct {
 	number int64 // the last one given to a run or a stream
 
 	hot   hotRuns
-	tasks overlay[taskKey, []byte]
+	tasks overlay[taskKey, task]
 	due   overlay[dueKey, struct{}]
 
 	queue   queue
