@@ -40,6 +40,13 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if fold.Closes != nil && !view.Summary.Status.Closed() { // it has just ended; what is asked may be meant for the next one
 		return true, nil
 	}
+	// Read after the log, the summary shows all that its records have changed; and no other record can come before the one to be put.
+	if view.Summary, err = v.e.Runs.Summary(ctx, v.run); err != nil {
+		return false, err
+	}
+	if view.Summary.Generation != generation {
+		return true, nil
+	}
 	commit, unfinished, err := v.administrativeCommit(ctx, view, item, fold)
 	if err != nil {
 		return false, err

@@ -134,9 +134,9 @@ func TestItemsThatComeWhileTheLogIsRead(t *testing.T) {
 var colour = workflow.NewAttribute[string]("colour")
 
 // TestSummariesShowWhatTheCodeHasSaid: a summary is read; another invocation publishes a state and an attribute; then the log
-// is read, and the run ends. Its summary shows both.
+// is read, and the run ends, or is ended. Its summary shows both.
 func TestSummariesShowWhatTheCodeHasSaid(t *testing.T) {
-	simulate(t, only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+	publishes := only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
 		first, err := workflow.AwaitSignal(ctx, goSignal)
 		if err != nil {
 			return "", err
@@ -145,17 +145,26 @@ func TestSummariesShowWhatTheCodeHasSaid(t *testing.T) {
 		workflow.SetAttributes(ctx, colour.Is("red"))
 		second, err := workflow.AwaitSignal(ctx, goSignal)
 		return first + second, err
-	}), func(w *world) {
-		w.put(w.begun("1"))
-		w.settle()
-		goOn := w.tear()
-		torn := w.deliver(w.activator(), look("r"))
-		require.NoError(w.t, w.deliver(w.activator(), w.filed("m1", `"a"`)).wait())
-		w.signal("r", "m2", "go", `"b"`)
-		goOn()
-		require.NoError(w.t, torn.wait())
-		w.ends(`"ab"`)
-		require.Equal(w.t, `"a"`, string(w.summary("r").State))
-		require.Equal(w.t, `"red"`, string(w.summary("r").Attributes["colour"]))
 	})
+	for name, end := range map[string]func(w *world){
+		"it ends":       func(w *world) { w.signal("r", "m2", "go", `"b"`) },
+		"it is stopped": func(w *world) { w.terminate("r", "t") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, publishes, func(w *world) {
+				w.put(w.begun("1"))
+				w.settle()
+				goOn := w.tear()
+				torn := w.deliver(w.activator(), look("r"))
+				require.NoError(w.t, w.deliver(w.activator(), w.filed("m1", `"a"`)).wait())
+				end(w)
+				goOn()
+				require.NoError(w.t, torn.wait())
+				w.settle()
+				w.finished()
+				require.Equal(w.t, `"a"`, string(w.summary("r").State))
+				require.Equal(w.t, `"red"`, string(w.summary("r").Attributes["colour"]))
+			})
+		})
+	}
 }

@@ -261,7 +261,7 @@ func validPayload(what string, payload history.Payload) error {
 		return fail(Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
 	}
 	if history.TooDeep(payload) {
-		return fail(TooLarge, "the input is nested more deeply than %d levels", history.MaxDepth)
+		return fail(TooLarge, "the %s is nested more deeply than %d levels", what, history.MaxDepth)
 	}
 	return nil
 }

@@ -95,6 +95,8 @@ var Rules = []Mutation{
 	{"attributes of a summary from before", "TestSummariesShowWhatTheCodeHasSaid", commitGo,
 		"if summary.Attributes = nil; len(l.exec.Attributes()) > 0 {", "if changed && false {"},
 	{"what marks a left child in one process", "TestLeftChildOutlivesTheProcess", commitGo, "if !v.e.Together || !leaves", "if true || !leaves"},
+	{"the summary of a run that is stopped", "TestSummariesShowWhatTheCodeHasSaid", administerGo,
+		"if view.Summary, err = v.e.Runs.Summary(ctx, v.run); err != nil {", "if err != nil {"},
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
 	{"time goes back (by hand)", "TestRuleTimeGoesOn", administerGo, "later(v.e.Clock.Now().UTC(), fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},
