@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -42,12 +43,24 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"reprise"}
 	}
-	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: stderr, now: time.Now,
+	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: &shared{to: stderr}, now: time.Now,
 		redactor: redact.New(strings.Split(os.Getenv(redactNames), ",")...)}
 	root := p.root()
 	root.SetArgs(unflagged(args[1:]))
 	err := root.ExecuteContext(ctx)
 	return p.report(err)
+}
+
+// shared is a writer for several goroutines: a server's log lines come while it says something itself.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (s *shared) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(text)
 }
 
 // unflagged keeps negative numbers, which are JSON, from being taken for flags: white space before them means nothing.

@@ -37,14 +37,11 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if err != nil {
 		return false, err
 	}
-	if fold.Closes != nil && !view.Summary.Status.Closed() { // it has just ended; what is asked may be meant for the next one
-		return true, nil
-	}
 	// Read after the log, the summary shows all that its records have changed; and no other record can come before the one to be put.
 	if view.Summary, err = v.e.Runs.Summary(ctx, v.run); err != nil {
 		return false, err
 	}
-	if view.Summary.Generation != generation {
+	if view.Summary.Generation != generation { // what is asked may be meant for the next one
 		return true, nil
 	}
 	commit, unfinished, err := v.administrativeCommit(ctx, view, item, fold)

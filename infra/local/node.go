@@ -170,7 +170,7 @@ func (n *Node) retain(ctx context.Context) {
 	const batch = 100
 	for ctx.Err() == nil {
 		deleted, err := n.config.Store.DeleteClosed(ctx, time.Now().Add(-n.config.Retention), batch)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			n.config.Logger.Warn("ended runs were not deleted", "error", err)
 		}
 		if err != nil || deleted < batch {
