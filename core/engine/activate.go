@@ -63,6 +63,7 @@ type visit struct {
 	tidy  []string    // items to delete at the end
 	ended []TaskKey   // activities whose state is of no more use
 	void  []DueTimer  // timers that nobody waits for any more
+	named bool        // an item is in its name; known in one process alone
 	wait  time.Time
 	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded

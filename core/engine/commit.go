@@ -33,7 +33,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
-	if err := v.markLeft(ctx, commit); err != nil {
+	if err := v.mark(ctx, rec, commit.Generation); err != nil {
 		v.slot.drop()
 		return false, err
 	}
@@ -48,24 +48,33 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	return l.ledger.asksWaiting(rec), nil
 }
 
-// markLeft files an item that marks unfinished work, in one process, before a record that ends a generation and starts a child
-// which outlives it: what else lies in the inbox may die with the process, and nobody looks at a run that has ended and has an
-// empty inbox. The item is nobody's news, and this author's once the record names it.
-func (v *visit) markLeft(ctx context.Context, commit *Commit) error {
-	leaves := slices.ContainsFunc(commit.Record.Commands, func(command history.Command) bool {
+// mark files an item that marks unfinished work, in one process, before a record that is to be put, where nothing in the inbox
+// does: a visit that takes up steps after a start of the server has no item in its name; and what the record that ends a
+// generation takes may die with the process, though it starts a child that goes on by itself, and nobody looks at a run
+// that has ended and has an empty inbox. The item is nobody's news, and this author's once the record names it.
+func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) error {
+	if !v.e.Together {
+		return nil
+	}
+	leaves := rec.Closes() != nil && slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
 		child, ok := command.(*history.StartChild)
 		return ok && child.OnClose == history.LeaveChildren
 	})
-	if !v.e.Together || !leaves || commit.Record.Closes() == nil {
+	if (v.named || names(rec)) && !leaves {
 		return nil
 	}
-	mark := v.e.newItem(&history.TimerFired{Seq: -v.e.Clock.Now().UnixNano()}, commit.Generation, true) // no command has such a number
+	mark := v.e.newItem(&history.TimerFired{Seq: -v.e.Clock.Now().UnixNano()}, generation, leaves) // no command has such a number
 	if _, _, err := v.e.Runs.File(ctx, v.run, mark); err != nil {
 		return err
 	}
-	commit.Record.Again = append(commit.Record.Again, history.Item{Key: mark.Key, Filing: mark.Event.Filing()})
+	rec.Again = append(rec.Again, history.Item{Key: mark.Key, Filing: mark.Event.Filing()})
 	v.tidy = append(v.tidy, mark.Key)
 	return nil
+}
+
+// names says whether a record names items, which are its author's from then on.
+func names(rec *history.Record) bool {
+	return len(rec.Again) > 0 || slices.ContainsFunc(rec.Events, func(event history.Event) bool { return event.Filing() != "" })
 }
 
 // put puts the record, and goes on only if it is there.
@@ -81,6 +90,7 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 	l := v.slot.live
 	v.noteVoid(commit.Generation, commit.Record)
 	l.note(commit.Record)
+	v.named = v.named || names(commit.Record)
 	if commit.Summary != nil {
 		l.summary = commit.Summary
 	}

@@ -168,3 +168,23 @@ func TestSummariesShowWhatTheCodeHasSaid(t *testing.T) {
 		})
 	}
 }
+
+// TestStepsTakenUpAgainInOneProcess: a server that starts again takes up a step, with nothing in the inbox. What its result
+// brings about is recorded, and then the disk fails. The message comes again, and finds what is unfinished.
+func TestStepsTakenUpAgainInOneProcess(t *testing.T) {
+	simulateAs(t, true, only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+		if _, err := workflow.Execute(ctx, callDouble, n); err != nil {
+			return 0, err
+		}
+		if _, err := w.step(ctx, "a", time.Second, 1); err != nil {
+			return 0, err
+		}
+		return n, workflow.Sleep(ctx, time.Hour)
+	}), func(w *world) {
+		w.start("r", "main", "3")
+		w.pass(1500 * time.Millisecond) // the step is under way, after an answer that is not on disk
+		w.locked(func() { w.kill(w.processes[0]) })
+		w.plan(fault{kind: failBefore, op: "put-due"})
+		w.ends("3")
+	})
+}
