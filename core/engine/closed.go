@@ -20,7 +20,7 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 	if err != nil {
 		return false, err
 	}
-	p := &plan{}
+	p := &plan{now: v.e.Clock.Now()}
 	late := false
 	for _, item := range view.Inbox {
 		void, err := v.considerClosed(ctx, p, item, closed, generation)

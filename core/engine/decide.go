@@ -13,6 +13,8 @@ import (
 
 // plan is what a visit makes of what it has looked at (PROTOCOL.md rules 2 and 4).
 type plan struct {
+	// now is when all of it is decided: an author who died meanwhile would be alive for its items, and dead for its steps.
+	now time.Time
 	// takes are the events of the record to come, in the order in which they count.
 	takes []history.Event
 	// again names items of the dead, taken before, that are this author's from here on.
@@ -36,7 +38,7 @@ func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
 // decide sorts the inbox: what is news is taken, what is void is deleted, what is taken already is unfinished work of
 // whoever took it.
 func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
-	p := &plan{}
+	p := &plan{now: v.e.Clock.Now()}
 	var news []Item
 	v.knowMail(view)
 	for _, item := range view.Inbox {
@@ -125,7 +127,7 @@ func (v *visit) considerTaken(p *plan, item Item, a *author, generation int) {
 		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent[generation] { // its own, put without an answer
 			p.finish = appendOnce(p.finish, a)
 		}
-	case !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+	case !v.e.Authors.Dead(a.name, a.until, p.now):
 		p.leave(a.until)
 	default:
 		p.tidy = append(p.tidy, item.Key)
@@ -162,7 +164,7 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 		switch {
 		case claim.filing != item.Event.Filing(), a.name == v.author && a.newest <= v.sent[g]:
 			p.tidy = append(p.tidy, item.Key)
-		case a.name != v.author && !v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):
+		case a.name != v.author && !v.e.Authors.Dead(a.name, a.until, p.now):
 			p.leave(a.until)
 		default:
 			p.tidy = append(p.tidy, item.Key)
@@ -222,7 +224,7 @@ func (v *visit) considerSteps(p *plan) {
 		switch a := open.author; {
 		case a.name == v.author:
 			p.steps = append(p.steps, step.Seq())
-		case v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()), open.waits && l.ledger.asked[step.Seq()]:
+		case v.e.Authors.Dead(a.name, a.until, p.now), open.waits && l.ledger.asked[step.Seq()]:
 			p.resumes = append(p.resumes, step.Seq())
 		}
 	}
