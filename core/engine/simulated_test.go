@@ -188,3 +188,46 @@ func TestStepsTakenUpAgainInOneProcess(t *testing.T) {
 		w.ends("3")
 	})
 }
+
+// TestOneTimeForAllOfADecision: the deadline of an author who died passes while another visit, which has found its item, reads an
+// earlier log for a second one. The author is dead for its item and for its step, or for neither.
+func TestOneTimeForAllOfADecision(t *testing.T) {
+	define := only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+		if workflow.InfoOf(ctx).Generation == 1 {
+			if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+				return 0, err
+			}
+			return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n)
+		}
+		if _, err := w.step(ctx, "a", 20*time.Second, 1); err != nil {
+			return 0, err
+		}
+		return workflow.Execute(ctx, callDouble, n)
+	})
+	for range 8 { // an inbox has no order: the item that matters comes first in half of them
+		simulate(t, define, func(w *world) {
+			w.put(w.begun("1"))
+			w.settle()
+			w.put(w.filed("m1", `"a"`))
+			w.pass(time.Second) // the next generation's step is under way
+			w.locked(func() {
+				for _, p := range w.processes {
+					w.kill(p)
+				}
+			})
+			w.pass(time.Minute + skew - 2*time.Second)
+			w.take("")
+			again := w.filed("m1", `"a"`)
+			read := w.plan(fault{kind: pause, op: "records", subject: "r"})
+			deciding := w.deliver(w.activator(), again)
+			<-time.After(5 * time.Second)
+			read.release()
+			<-time.After(time.Second)
+			require.NoError(w.t, w.deliver(w.activator(), look("r")).wait())
+			w.plan(fault{kind: crashBefore, op: "send-tasks", role: "activate"})
+			w.put(look("r"), &letter{resume: &engine.Resume{Run: "r"}, ready: time.Now().Add(2 * time.Minute)})
+			_ = deciding.wait()
+			w.ends("2")
+		})
+	}
+}

@@ -98,6 +98,7 @@ var Rules = []Mutation{
 	{"what marks a visit that has no item in one process", "TestStepsTakenUpAgainInOneProcess", commitGo, "if (v.named || names(rec)) && !leaves {", "if !leaves {"},
 	{"the summary of a run that is stopped", "TestSummariesShowWhatTheCodeHasSaid", administerGo,
 		"if view.Summary, err = v.e.Runs.Summary(ctx, v.run); err != nil {", "if err != nil {"},
+	{"one time for all of a decision", "TestOneTimeForAllOfADecision", decideGo, "p.now), open.waits", "v.e.Clock.Now()), open.waits"},
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
 	{"time goes back (by hand)", "TestRuleTimeGoesOn", administerGo, "later(v.e.Clock.Now().UTC(), fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},
