@@ -101,11 +101,17 @@ func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Su
 // startLeft starts the children among some commands that go on without their parent.
 func (o *outbox) startLeft(ctx context.Context, pending []machine.Pending) error {
 	for _, p := range pending {
-		if child, ok := p.Command.(*history.StartChild); ok && child.OnClose == history.LeaveChildren {
-			if err := o.child(ctx, child); err != nil {
+		if outlives(p.Command) {
+			if err := o.child(ctx, p.Command.(*history.StartChild)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// outlives says whether a command starts a child that goes on when its parent ends.
+func outlives(command history.Command) bool {
+	child, ok := command.(*history.StartChild)
+	return ok && child.OnClose == history.LeaveChildren
 }

@@ -56,10 +56,7 @@ func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) e
 	if !v.e.Together {
 		return nil
 	}
-	leaves := rec.Closes() != nil && slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
-		child, ok := command.(*history.StartChild)
-		return ok && child.OnClose == history.LeaveChildren
-	})
+	leaves := rec.Closes() != nil && slices.ContainsFunc(rec.Commands, outlives)
 	if (v.named || names(rec)) && !leaves {
 		return nil
 	}
@@ -191,7 +188,7 @@ func firstDue(rec *history.Record) (due time.Time) {
 
 // delay of a resume that is to come at a time, or as close to it as a queue can have it: who looks then sends it on.
 func (v *visit) delay(until time.Time) time.Duration {
-	return min(max(until.Sub(v.e.Clock.Now()), 0), longestDelay)
+	return delayable(until.Sub(v.e.Clock.Now()))
 }
 
 // stepsOfBase are the steps pending where a reset run goes on: the first record of the new generation names them.

@@ -13,6 +13,9 @@ import (
 // longestDelay is what a queue can delay a message by (SQS: 15 minutes). A timer further away waits in a bucket (rule 8).
 const longestDelay = 15 * time.Minute
 
+// delayable is as much of a wait as a queue can delay a message by.
+func delayable(wait time.Duration) time.Duration { return min(max(wait, 0), longestDelay) }
+
 // outbox collects messages, to send them together.
 type outbox struct {
 	e          *Engine

@@ -157,7 +157,7 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 
 // sendTask sends a task after a wait, or as long before as a queue can delay it: then it is sent again.
 func (e *Engine) sendTask(ctx context.Context, t Task, wait time.Duration) error {
-	t.Delay = min(max(wait, 0), longestDelay)
+	t.Delay = delayable(wait)
 	return e.Queue.SendTasks(ctx, t)
 }
 

@@ -16,9 +16,7 @@ import (
 // in order, and says which commands each record must have. It shares nothing with core/internal but the values of
 // core/history; that it is slow and keeps everything does not matter.
 type naive struct {
-	code    *code
-	input   int
-	started *history.Started
+	code *code
 
 	strands  []*strand // not ended
 	ready    []*strand // for the next round
@@ -190,11 +188,10 @@ func (n *naive) end(how string) {
 }
 
 func (n *naive) start(event *history.Started) {
-	n.started, n.input = event, number(event.Input)
 	n.draw = rand.NewPCG(event.Seed, 0x9e3779b97f4a7c15)
 	n.spawn(nil, func(s *strand) {
 		asked := func() bool { return n.root.err != nil }
-		result, err := n.code.main(naiveSurface{s, n.root}, n.input)
+		result, err := n.code.main(naiveSurface{s, n.root}, number(event.Input))
 		switch {
 		case err == nil:
 			n.end(fmt.Sprintf("complete %d", result))

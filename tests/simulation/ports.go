@@ -388,45 +388,34 @@ func (p *port) DeleteTask(ctx context.Context, key engine.TaskKey) error {
 var errDelay = errors.New("a queue delays a message by 15 minutes at most")
 
 func (p *port) SendResumes(ctx context.Context, messages ...engine.Resume) error {
-	post := func(some []engine.Resume) {
-		for _, m := range some {
-			p.s.post(&letter{resume: read(m)}, m.Delay)
-		}
-	}
-	for _, m := range messages {
-		if m.Delay > 15*time.Minute {
-			return errDelay
-		}
-	}
-	return p.s.park(ctx, &call{p: p.p, operation: sendResumes, subject: messages[0].Run, detail: fmt.Sprint(len(messages)), parts: len(messages),
-		part: func(count int) { post(messages[:count]) },
-		do: func() error {
-			post(messages)
-			return nil
-		}})
+	return send(ctx, p, sendResumes, messages[0].Run, messages, func(m engine.Resume) (*letter, time.Duration) { return &letter{resume: read(m)}, m.Delay })
 }
 
 func (p *port) SendTasks(ctx context.Context, messages ...engine.Task) error {
-	post := func(some []engine.Task) {
-		for _, m := range some {
-			p.s.post(&letter{task: &m}, m.Delay)
-		}
-	}
+	return send(ctx, p, sendTasks, messages[0].Run, messages, func(m engine.Task) (*letter, time.Duration) { return &letter{task: &m}, m.Delay })
+}
+
+// send sends messages together: all of them, or those before one at which it fails.
+func send[M any](ctx context.Context, p *port, operation, subject string, messages []M, write func(M) (*letter, time.Duration)) error {
 	for _, m := range messages {
-		if m.Delay > 15*time.Minute {
+		if _, delay := write(m); delay > 15*time.Minute {
 			return errDelay
 		}
 	}
-	return p.s.park(ctx, &call{p: p.p, operation: sendTasks, subject: messages[0].Run, detail: fmt.Sprint(len(messages)), parts: len(messages),
-		part: func(count int) { post(messages[:count]) },
+	post := func(count int) {
+		for _, m := range messages[:count] {
+			p.s.post(write(m))
+		}
+	}
+	return p.s.park(ctx, &call{p: p.p, operation: operation, subject: subject, detail: fmt.Sprint(len(messages)), parts: len(messages), part: post,
 		do: func() error {
-			post(messages)
+			post(len(messages))
 			return nil
 		}})
 }
 
-// direct is the world as it is: for those who only look.
-type direct struct{ engine.Runs }
+// direct is a queue that takes nothing: of those who only look.
+type direct struct{}
 
 func (direct) SendResumes(context.Context, ...engine.Resume) error { return nil }
 func (direct) SendTasks(context.Context, ...engine.Task) error     { return nil }

@@ -96,20 +96,28 @@ func (s *simulation) free(role string) *process {
 	if s.limits.together {
 		return s.node()
 	}
-	alive := 0
+	idle, alive := s.idle(role)
+	switch {
+	case idle != nil:
+		return idle
+	case alive >= s.limits.atOnce && (role == roleActivate || role == roleTask):
+		return nil
+	}
+	return s.newProcess(role)
+}
+
+// idle gives the first process of a role that has nothing to do, if there is one; else how many there are.
+func (s *simulation) idle(role string) (idle *process, alive int) {
 	for _, p := range s.processes {
 		if p.role != role || p.dead {
 			continue
 		}
 		if p.busy == 0 {
-			return p
+			return p, alive
 		}
 		alive++
 	}
-	if alive >= s.limits.atOnce && (role == roleActivate || role == roleTask) {
-		return nil
-	}
-	return s.newProcess(role)
+	return nil, alive
 }
 
 func (s *simulation) node() *process {

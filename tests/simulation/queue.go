@@ -98,16 +98,8 @@ func (q *queue) ready(s *simulation) (ready []*letter) {
 
 // full says that no more processes of a role may be begun, and all are busy.
 func (s *simulation) full(role string) bool {
-	alive := 0
-	for _, p := range s.processes {
-		if p.role == role && !p.dead {
-			if p.busy == 0 {
-				return false
-			}
-			alive++
-		}
-	}
-	return alive >= s.limits.atOnce
+	idle, alive := s.idle(role)
+	return idle == nil && alive >= s.limits.atOnce
 }
 
 // invocation is one call of a function.
