@@ -44,7 +44,7 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if view.Summary.Generation != generation { // what is asked may be meant for the next one
 		return true, nil
 	}
-	commit, unfinished, err := v.administrativeCommit(ctx, view, item, fold)
+	commit, closed, err := v.administrativeCommit(ctx, view, item, fold)
 	if err != nil {
 		return false, err
 	}
@@ -53,11 +53,8 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 			return lost, err
 		}
 	}
-	if commit != nil || unfinished {
-		if reset, ok := item.Event.(*history.ResetRequested); ok {
-			generation = reset.Generation
-		}
-		if err := v.closeAdministrative(ctx, generation, item); err != nil {
+	if closed > 0 {
+		if err := v.closeAdministrative(ctx, closed, item); err != nil {
 			return false, err
 		}
 	}
@@ -65,43 +62,64 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	return true, v.e.Runs.Delete(ctx, v.run, []string{item.Key})
 }
 
-// administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or the log has it already
-// (unfinished: by an author that may not have sent what follows; sending it again does no harm).
-func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, fold *machine.Fold) (commit *Commit, unfinished bool, err error) {
+// administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or a log has it already. Closed
+// is the generation whose end is to be seen to, also if its author has done so: sending again does no harm. 0: none.
+func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, fold *machine.Fold) (commit *Commit, closed int, err error) {
 	old := view.Summary
 	summary := *old
-	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary, Unblocks: true}
+	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
 	now := later(v.e.Clock.Now().UTC(), fold.Time)
 	closes := fold.Closes
 	taken := &history.Record{Number: fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
+	mail := item.Event.(history.Mail)
+	known := slices.Contains(mailBefore(view, fold), mail.MailID())
 	switch event := item.Event.(type) {
 	case *history.TerminateRequested:
+		if known {
+			closed, err = v.takenBy(ctx, item.Key, old.Generation)
+			return nil, closed, err
+		}
 		if closes != nil {
-			return nil, true, nil
+			return nil, 0, nil
 		}
 		command := &history.TerminateRun{Failure: history.TerminationFailure(event.Reason)}
 		taken.Commands, commit.Record = []history.Command{command}, taken
 		summary.close(command, now)
+		closed = old.Generation
 	case *history.ResetRequested:
 		if event.Generation != old.Generation { // it was carried out: the run is in a later generation
-			return nil, true, nil
+			return nil, event.Generation, nil
 		}
-		if slices.Contains(mailBefore(view, fold), event.ID) { // the same reset, asked for again after it was carried out
-			return nil, false, nil
+		if known { // the same reset, asked for again after it was carried out
+			return nil, 0, nil
 		}
 		if closes == nil {
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
 		next, err := v.resetItem(ctx, old, event)
 		if err != nil {
-			return nil, false, err
+			return nil, 0, err
 		}
-		commit.Next = &next
+		commit.Next, closed = &next, event.Generation
 		summary.Generation++
 		summary.Status, summary.Result, summary.Failure = history.Running, nil, nil
 		summary.Closed = time.Time{}
 	}
-	return commit, false, nil
+	return commit, closed, nil
+}
+
+// takenBy finds the latest generation whose log names an item: 0, if none does.
+func (v *visit) takenBy(ctx context.Context, key string, latest int) (generation int, err error) {
+	for generation = latest; generation > 0; generation-- {
+		log, err := v.e.readLedger(ctx, v.run, generation)
+		if err != nil {
+			return 0, err
+		}
+		if _, named := log.items[key]; named {
+			break
+		}
+	}
+	return generation, nil
 }
 
 // mailBefore lists the ids of all mail that the run has taken, though its present generation be yet to begin.
@@ -157,5 +175,8 @@ func (v *visit) closeAdministrative(ctx context.Context, generation int, item It
 	if _, reset := item.Event.(*history.ResetRequested); reset {
 		closes = &history.ResetRun{}
 	}
-	return v.closeGeneration(ctx, generation, summary, closes, fold)
+	if err := v.closeGeneration(ctx, generation, summary, closes, fold); err != nil || summary.Blocked == nil {
+		return err
+	}
+	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Unblock: true}) // what blocked it is over; the mark goes as any does (rule 7)
 }

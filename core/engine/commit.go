@@ -29,7 +29,7 @@ func (v *visit) record(ctx context.Context, takes []history.Event, again []histo
 	}
 	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: again,
 		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: done.Commands}
-	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, &done, before, now)}
+	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, takes, &done, before, now)}
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
@@ -193,16 +193,21 @@ func (v *visit) delay(until time.Time) time.Duration {
 
 // stepsOfBase are the steps pending where a reset run goes on: the first record of the new generation names them.
 func (v *visit) stepsOfBase(takes []history.Event) (steps []int64) {
-	for _, event := range takes {
-		if started, ok := event.(*history.Started); ok && started.Base != nil {
-			for _, command := range v.slot.live.exec.PendingCommands() {
-				if isStep(command) && v.slot.live.ledger.steps[command.Seq()] == nil && !v.slot.live.times[command.Seq()].IsZero() {
-					steps = append(steps, command.Seq())
-				}
-			}
+	if !slices.ContainsFunc(takes, goesOn) {
+		return nil
+	}
+	for _, command := range v.slot.live.exec.PendingCommands() {
+		if isStep(command) && v.slot.live.base[command.Seq()].Command != nil {
+			steps = append(steps, command.Seq())
 		}
 	}
-	return
+	return steps
+}
+
+// goesOn says whether an event is the start of a generation that goes on from a record of an earlier one.
+func goesOn(event history.Event) bool {
+	started, ok := event.(*history.Started)
+	return ok && started.Base != nil
 }
 
 // stepsOf lists the steps that a record names: its author runs them.
@@ -231,9 +236,11 @@ func isStep(command history.Command) bool { // nil is none
 }
 
 // summarize gives the run's new summary, or nil if the activation changed nothing that it shows. What the code has published
-// comes from the code: the summary was read before the log, and the log may have gone on since.
-func summarize(l *live, done *executor.Completion, before history.Payload, now time.Time) *Summary {
-	changed := done.Closes != nil || done.StateSet && !done.State.Equal(before)
+// comes from the code: the summary was read before the log, and the log may have gone on since. A reset takes back what was
+// published after the record that the run goes on from.
+func summarize(l *live, takes []history.Event, done *executor.Completion, before history.Payload, now time.Time) *Summary {
+	reset := slices.ContainsFunc(takes, goesOn)
+	changed := reset || done.Closes != nil || done.StateSet && !done.State.Equal(before)
 	for _, command := range done.Commands {
 		if _, ok := command.(*history.UpsertAttributes); ok {
 			changed = true
@@ -246,7 +253,7 @@ func summarize(l *live, done *executor.Completion, before history.Payload, now t
 	if summary.Attributes = nil; len(l.exec.Attributes()) > 0 {
 		summary.Attributes = maps.Clone(l.exec.Attributes())
 	}
-	if l.exec.Published() {
+	if l.exec.Published() || reset {
 		summary.State = l.exec.State()
 	}
 	if done.Closes != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -152,6 +153,88 @@ func TestResets(t *testing.T) {
 			w.signal("r", "m2", "go", `"b"`)
 			w.signal("r", "m3", "go", `"c"`)
 			w.ends(`"abc2"`)
+		})
+	})
+	t.Run("what was asked to stop is asked again", func(t *testing.T) {
+		define := only("main", func(w *world, ctx workflow.Context, n int) (string, error) {
+			inner, cancel := workflow.WithCancel(ctx)
+			child := workflow.StartChild(inner, patient, 0)
+			step := workflow.StartStep(inner, "slow", activity.Options{ID: "ran-slow", Retry: activity.Retry{MaxAttempts: 1}}, func(ctx context.Context) (int, error) {
+				return n, w.during(ctx, 50*time.Second, true)
+			})
+			if err := workflow.Sleep(ctx, time.Second); err != nil {
+				return "", err
+			}
+			cancel()
+			_, first := child.Await(workflow.Shield(ctx))
+			_, second := step.Await(workflow.Shield(ctx))
+			return fmt.Sprint(errors.Is(first, workflow.ErrCancelled), errors.Is(second, workflow.ErrCancelled)), nil
+		})
+		inBoth(t, withPatient(define), func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			w.finished()
+			asked := slices.IndexFunc(w.log("r", 1), func(rec *history.Record) bool {
+				return slices.ContainsFunc(rec.Commands, func(c history.Command) bool { _, ok := c.(*history.CancelChild); return ok })
+			})
+			require.NoError(w.t, w.reset("r", "x", asked+1))
+			w.ends(`"true true"`)
+			require.Equal(w.t, 2, w.summary("r").Generation)
+		})
+	})
+	t.Run("what was published later is taken back", func(t *testing.T) {
+		define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+			workflow.PublishState(ctx, n)
+			workflow.SetAttributes(ctx, colour.Is("red"))
+			if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+				return 0, err
+			}
+			if workflow.InfoOf(ctx).Generation == 1 {
+				workflow.PublishState(ctx, n+1)
+				workflow.SetAttributes(ctx, colour.Is("blue"))
+			}
+			_, err := workflow.AwaitSignal(ctx, goSignal)
+			return n, err
+		})
+		inBoth(t, define, func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			w.signal("r", "m1", "go", `"a"`)
+			w.settle()
+			require.Equal(w.t, "2", string(w.summary("r").State))
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			require.Equal(w.t, "1", string(w.summary("r").State))
+			require.Equal(w.t, `"red"`, string(w.summary("r").Attributes["colour"]))
+			w.signal("r", "m2", "go", `"b"`)
+			w.ends("1")
+		})
+	})
+	t.Run("a child whose end its parent was not told", func(t *testing.T) {
+		define := func(w *world) []workflow.Definition {
+			kid := workflow.Declare[int, int]("kid")
+			return append(only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+				return workflow.ExecuteChild(ctx, kid.With(workflow.ChildOptions{ID: "kid"}), n)
+			})(w), kid.Implement(func(ctx workflow.Context, n int) (int, error) {
+				_, err := workflow.AwaitSignal(ctx, goSignal)
+				if workflow.InfoOf(ctx).Generation > 1 && err == nil {
+					_, err = workflow.AwaitSignal(ctx, goSignal)
+				}
+				return 7, err
+			}))
+		}
+		simulate(t, define, func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			w.plan(fault{kind: crashAfter, op: "put", subject: "kid"})
+			w.signal("kid", "m", "go", `"x"`)
+			require.Error(w.t, w.deliver(w.activator(), w.takeOne("resume kid with mail#m")).wait())
+			require.NoError(w.t, w.reset("kid", "x", 1))
+			w.settle()
+			require.Equal(w.t, 2, w.summary("kid").Generation)
+			require.Equal(w.t, "7", string(w.summary("r").Result))
+			w.signal("kid", "m2", "go", `"y"`)
+			w.ends("7")
 		})
 	})
 	t.Run("a step of the base", func(t *testing.T) {

@@ -20,8 +20,8 @@ type live struct {
 	position Position
 	time     time.Time        // of the last record
 	closes   history.Terminal // the command that closed the generation, if it is closed
-	// times of what was pending when a reset run went on from an earlier generation: when it was recorded there.
-	times map[int64]time.Time
+	// base is what was pending in the record that a reset had the run go on from, by number.
+	base map[int64]machine.Pending
 }
 
 func (l *live) close() {
@@ -33,7 +33,7 @@ func (l *live) close() {
 // retire keeps of a run that has ended only where its log ends: most of those who look at it once more find nothing new.
 func (l *live) retire() {
 	l.close()
-	l.exec, l.ledger, l.times = nil, nil, nil
+	l.exec, l.ledger, l.base = nil, nil, nil
 }
 
 // known is the position to look from; the zero one without a live run.
@@ -94,8 +94,8 @@ func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
 
 // scheduled is when the run decided on a pending step.
 func (l *live) scheduled(seq int64) time.Time {
-	if at := l.times[seq]; !at.IsZero() {
-		return at
+	if before, is := l.base[seq]; is {
+		return before.Time
 	}
 	return l.ledger.steps[seq].scheduled
 }
@@ -174,7 +174,10 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 	}
 	l.time = fold.Time
 	for _, p := range fold.Pending() {
-		set(&l.times, p.Command.Seq(), p.Time)
+		set(&l.base, p.Command.Seq(), p)
+		if isStep(p.Command) && p.Cancel != nil { // whoever runs it knows
+			set(&l.ledger.asked, p.Command.Seq(), true)
+		}
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ type Runs interface {
 	// then, and says whether that was there before. ErrNoRun if there is no run, from a store that can tell at no extra cost.
 	File(ctx context.Context, run string, item Item) (stamp int64, there bool, err error)
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
-	// there is one, or if the summary that the change replaces is of another generation. A block stays: see [Commit.Unblocks].
+	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block touches it.
 	Put(ctx context.Context, commit *Commit) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
@@ -89,8 +89,6 @@ type Commit struct {
 	// Its own mark says nothing: the run's stays as it is, since whoever makes this commit may have looked before the run was
 	// blocked, and others have left their mail to whoever unblocks it.
 	Summary *Summary
-	// Unblocks takes the mark off, with a new summary: the run was ended or reset in spite of it.
-	Unblocks bool
 	// Next is the start of the next generation, where this commit begins one.
 	Next *Item
 }

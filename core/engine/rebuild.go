@@ -119,13 +119,8 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool,
 			continue
 		}
 		steps = steps || isStep(p.Command)
-		if err := o.add(ctx, p.Command, p.Time); err != nil {
+		if err := o.addPending(ctx, p); err != nil {
 			return false, err
-		}
-		if p.Cancel != nil {
-			if err := o.add(ctx, p.Cancel, p.Time); err != nil {
-				return false, err
-			}
 		}
 	}
 	if parent := view.Summary.Parent; parent != nil {

@@ -46,8 +46,8 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending}
 	if a.base { // the first record after a reset asks for all that was pending there
 		for _, command := range l.exec.PendingCommands() {
-			if at := l.times[command.Seq()]; !at.IsZero() {
-				if err := o.add(ctx, command, at); err != nil {
+			if before, is := l.base[command.Seq()]; is {
+				if err := o.addPending(ctx, before); err != nil {
 					return err
 				}
 			}
@@ -101,6 +101,14 @@ func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {
 		commands = append(commands, p.Command)
 	}
 	return
+}
+
+// addPending does what a command asks for that has no answer yet, and what was asked of it since.
+func (o *outbox) addPending(ctx context.Context, p machine.Pending) error {
+	if err := o.add(ctx, p.Command, p.Time); err != nil || p.Cancel == nil {
+		return err
+	}
+	return o.add(ctx, p.Cancel, p.Time)
 }
 
 // add does what one command asks for, or collects its message. Doing it again does no harm.
@@ -273,7 +281,9 @@ func (o *outbox) close(ctx context.Context, summary *Summary, closes history.Ter
 	case !closes.Status().Closed():
 		o.resumes = append(o.resumes, Resume{Run: o.run})
 	case summary.Parent != nil:
-		return o.tell(ctx, summary.Parent, resolved(summary))
+		ended := Summary{Parent: summary.Parent} // the run's own may show another generation by now
+		ended.close(closes, time.Time{})
+		return o.tell(ctx, summary.Parent, resolved(&ended))
 	}
 	return nil
 }

@@ -189,6 +189,51 @@ func TestStepsTakenUpAgainInOneProcess(t *testing.T) {
 	})
 }
 
+// TestTerminationDoesNotReachBeyondAReset: the message of a termination comes a second time, after the run was reset.
+func TestTerminationDoesNotReachBeyondAReset(t *testing.T) {
+	simulate(t, only("main", twoSignals), func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		w.terminate("r", "t")
+		message := w.takeOne("resume r with mail#t")
+		again := *message
+		require.NoError(w.t, w.deliver(w.activator(), message).wait())
+		require.Equal(w.t, history.Terminated, w.summary("r").Status)
+		require.NoError(w.t, w.reset("r", "x", 1))
+		w.settle()
+		w.put(&again)
+		w.settle()
+		require.Equal(w.t, history.Running, w.summary("r").Status)
+		w.signal("r", "m1", "go", `"a"`)
+		w.signal("r", "m2", "go", `"b"`)
+		w.ends(`"ab"`)
+	})
+}
+
+// TestNoPutTakesOffAMark: a handler resets a run, for so long that its message passes for undeliverable and the run is blocked;
+// then it dies, with nobody to come after it. The mark must stay, or nobody knows.
+func TestNoPutTakesOffAMark(t *testing.T) {
+	simulate(t, only("main", twoSignals), func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		require.NoError(w.t, w.reset("r", "x", 1))
+		message := w.takeOne("resume r with mail#x")
+		hold := w.plan(fault{kind: pause, op: "put", subject: "r"})
+		resetting := w.deliver(w.activator(), message)
+		w.bury(message)
+		w.plan(fault{kind: crashBefore, op: "send-resumes", role: "activate"})
+		hold.release()
+		require.Error(w.t, resetting.wait())
+		w.settle()
+		require.Equal(w.t, engine.ReasonUndeliverable, w.summary("r").Blocked.Reason)
+		w.unblock("r")
+		w.signal("r", "m1", "go", `"a"`)
+		w.signal("r", "m2", "go", `"b"`)
+		w.ends(`"ab"`)
+		require.Equal(w.t, 2, w.summary("r").Generation)
+	})
+}
+
 // TestOneTimeForAllOfADecision: the deadline of an author who died passes while another visit, which has found its item, reads an
 // earlier log for a second one. The author is dead for its item and for its step, or for neither.
 func TestOneTimeForAllOfADecision(t *testing.T) {

@@ -111,7 +111,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
 		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
-	message := Resume{Run: request.Run}
+	message := Resume{Run: request.Run, Unblock: there.Blocked != nil}
 	if !e.Together { // message first, as with any start
 		carrying := item
 		message.Carries, message.Creates = &carrying, summary
@@ -134,7 +134,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 
 // reuseCommit begins the next generation of a run that has ended.
 func reuseCommit(summary *Summary, start Item) *Commit {
-	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start, Unblocks: true}
+	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
 }
 
 // reuseTaken is an error, unless it is this very start that is there: the receiver of its message was faster.

@@ -102,7 +102,7 @@ func FailureOf(err error) *Failure {
 	switch { // what errors.Is says of the error, it must say of the failure that comes back from the log
 	case errors.Is(err, ErrCancelled):
 		failure.FailureKind = Cancel
-	case errors.Is(err, ErrTimeout) && inner == nil:
+	case errors.Is(err, ErrTimeout) && (inner == nil || !errors.Is(inner, ErrTimeout)): // of several that are joined, the first is the cause
 		failure.FailureKind = Timeout
 	}
 	return failure

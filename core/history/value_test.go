@@ -98,6 +98,9 @@ func TestFailure(t *testing.T) {
 		{history.TimeoutFailure(history.Heartbeat, time.Minute), false, true}, {fmt.Errorf("w: %w", history.TimeoutFailure(history.Heartbeat, time.Minute)), false, true},
 		{&history.Failure{FailureKind: history.ActivityKind, Cause: history.TimeoutFailure(history.StartToClose, time.Second)}, false, true},
 		{context.DeadlineExceeded, false, false},
+		{errors.Join(inner, history.TimeoutFailure(history.StartToClose, time.Second)), false, true},
+		{errors.Join(history.TimeoutFailure(history.StartToClose, time.Second), inner), false, true},
+		{errors.Join(inner, history.CancelFailure("")), true, false},
 	} {
 		text, err := json.Marshal(history.FailureOf(c.err))
 		require.NoError(t, err)

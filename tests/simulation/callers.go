@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -21,8 +22,15 @@ type caller struct {
 	acts  []act
 	at    time.Time // when it goes on
 	stamp int64     // of its last mail
+	reset reset
 	busy  bool
 	tries int
+}
+
+// reset is where a run is to go on from: the caller's own, or a child of that; from this record of this generation.
+type reset struct {
+	run                string
+	generation, record int
 }
 
 // act is one thing that a caller does.
@@ -44,10 +52,11 @@ const (
 	toQuery     doing = "query"
 	toCancel    doing = "cancel"
 	toTerminate doing = "terminate"
+	toReset     doing = "reset"
 	toUnblock   doing = "unblock"
 )
 
-var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate}
+var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate, toReset}
 
 // newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
 func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
@@ -97,6 +106,9 @@ func (c *caller) act(s *simulation) {
 	c.tries++
 	var accepted engine.Accepted
 	var answer engine.UpdateAnswer
+	if a.do == toReset && c.tries == 1 {
+		c.reset = s.placeIn(s.anyOf(c.run, a.value), a.value)
+	}
 	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -121,6 +133,9 @@ func (c *caller) act(s *simulation) {
 			accepted, err = p.engine.Cancel(ctx, request, "enough")
 		case toTerminate:
 			accepted, err = p.engine.Terminate(ctx, request, "enough")
+		case toReset:
+			request.Run = c.reset.run
+			accepted, err = p.engine.Reset(ctx, request, c.reset.record, "again")
 		case toUnblock:
 			err = p.engine.Unblock(ctx, c.run)
 		}
@@ -140,6 +155,30 @@ func (c *caller) act(s *simulation) {
 		}
 		c.at = s.now.Add(time.Duration(200+s.random.IntN(1000)) * time.Millisecond * time.Duration(cmp.Or(c.tries, 1)))
 	})
+}
+
+// anyOf picks a run, or one of the runs that it has started.
+func (s *simulation) anyOf(run string, value int) string {
+	family := []string{run}
+	for _, name := range s.checks.names() {
+		if strings.HasPrefix(name, run+".") {
+			family = append(family, name)
+		}
+	}
+	return family[value%len(family)]
+}
+
+// placeIn picks a record that a run could go on from, as far as its log is now.
+func (s *simulation) placeIn(run string, value int) reset {
+	summary := s.summary(run)
+	if summary == nil {
+		return reset{run, 0, 1}
+	}
+	record := 1
+	if log := s.checks.runs[run].generations[summary.Generation]; log != nil {
+		record += value % max(log.last, 1)
+	}
+	return reset{run, summary.Generation, record}
 }
 
 // cutShort ends a wait after a while, but no call that is under way: whether the engine then heeds its context first or the
@@ -170,6 +209,8 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 		return !slices.ContainsFunc(s.callers, func(other *caller) bool {
 			return other.run == c.run && slices.ContainsFunc(other.acts, func(a act) bool { return a.do == toStart })
 		})
+	case a.do == toReset && code == engine.Invalid: // its log has not begun, or it is the last record that was picked
+		return true
 	default:
 		s.violate("%s of %s is refused: %v", a.do, c.run, err)
 		return true
@@ -185,6 +226,10 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 		}
 		s.checks.answers(c.run, a.id, answer)
 	case toQuery, toUnblock:
+	case toReset:
+		run := s.checks.runs[c.reset.run]
+		run.resets = append(run.resets, c.reset)
+		c.stamp = accepted.Stamp
 	default:
 		s.checks.accepted(c, a, accepted)
 		c.stamp = accepted.Stamp

@@ -24,16 +24,19 @@ type checkedRun struct {
 	generations map[int]*checkedLog
 	filed       map[string]int // event at which mail came into the inbox, by key
 	taken       map[string]bool
+	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
 	answers     map[string]engine.UpdateAnswer
-	logged      map[string]string // final answers to updates, as the log has them
-	order       map[string]int    // of mail in the log
+	logged      map[string][]string // final answers to updates, as the logs have them: one for each generation that gave it
+	order       map[string]int      // of mail in the log
+	resets      []reset             // whose sender was told that they are accepted
 }
 
 // acceptedMail is mail whose sender was told that it is accepted.
 type acceptedMail struct {
 	sender, id string
 	stamp      int64
+	overtakes  bool // what ends a run is taken before all else
 }
 
 // checkedLog is one generation's log, as far as it is stored.
@@ -41,11 +44,14 @@ type checkedLog struct {
 	last     int
 	time     time.Time
 	closed   bool
+	base     *history.Base     // a reset began it
+	records  []*history.Record // its own
 	keys     map[string]bool
 	asked    map[int64]asked
 	resolved map[int64]bool
 	// cancelled children may never have begun.
 	cancelled map[int64]bool
+	answered  map[string]bool // updates
 	naive     *naive
 }
 
@@ -92,8 +98,8 @@ func (c *checks) names() (names []string) {
 }
 
 func (c *checks) created(summary *engine.Summary) {
-	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]int{}, taken: map[string]bool{},
-		answers: map[string]engine.UpdateAnswer{}, logged: map[string]string{}, order: map[string]int{}}
+	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]int{}, taken: map[string]bool{}, tooLate: map[string]bool{},
+		answers: map[string]engine.UpdateAnswer{}, logged: map[string][]string{}, order: map[string]int{}}
 }
 
 func (c *checks) starts(run string) {
@@ -103,6 +109,9 @@ func (c *checks) starts(run string) {
 }
 
 func (c *checks) filed(run string, item engine.Item) {
+	if _, resets := item.Event.(*history.ResetRequested); resets {
+		return // it may be too late; quiet says whether it is lost
+	}
 	if _, mail := item.Event.(history.Mail); mail {
 		if _, before := c.runs[run].filed[item.Key]; !before {
 			c.runs[run].filed[item.Key] = c.s.events
@@ -113,7 +122,7 @@ func (c *checks) filed(run string, item engine.Item) {
 func (c *checks) accepted(by *caller, a act, accepted engine.Accepted) {
 	run := c.runs[by.run]
 	if !slices.ContainsFunc(run.letters, func(l acceptedMail) bool { return l.id == a.id }) {
-		run.letters = append(run.letters, acceptedMail{by.name, a.id, accepted.Stamp})
+		run.letters = append(run.letters, acceptedMail{by.name, a.id, accepted.Stamp, a.do == toTerminate})
 	}
 }
 
@@ -148,17 +157,21 @@ func (c *checks) begins(w *job) {
 
 // stored checks a record that has just been put.
 func (c *checks) stored(by *call, commit *engine.Commit) {
-	rec := commit.Record
+	rec, run := commit.Record, c.runs[commit.Run]
+	c.carried(commit, run)
 	if rec == nil {
-		c.s.violate("run %s was begun anew, which nobody asked for", commit.Run)
+		if commit.Next == nil || commit.Next.Event.(*history.Started).Base == nil {
+			c.s.violate("run %s was begun anew, which nobody asked for", commit.Run)
+		}
+		for key := range run.filed { // order-insensitive: a set is made
+			run.tooLate[key] = !run.taken[key]
+		}
 		return
 	}
 	c.records++
-	run := c.runs[commit.Run]
 	log := run.generations[commit.Generation]
 	if log == nil {
-		log = c.newLog(commit)
-		if log == nil {
+		if log = c.newLog(run, commit); log == nil {
 			return
 		}
 		run.generations[commit.Generation] = log
@@ -173,27 +186,26 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 		c.s.violate("%s goes back in time", where)
 	}
 	log.last, log.time, log.closed = rec.Number, rec.Time, rec.Closes() != nil
+	log.records = append(log.records, rec)
 	for _, event := range rec.Events {
 		c.event(where, run, log, commit.Generation, event)
 	}
 	for _, command := range rec.Commands {
-		if sequenced, ok := command.(history.Sequenced); ok {
-			if _, before := log.asked[sequenced.Seq()]; !before {
-				log.asked[sequenced.Seq()] = asked{sequenced, rec.Time}
-			}
-		}
-		if cancel, ok := command.(*history.CancelChild); ok {
-			log.cancelled[cancel.Seq()] = true
-		}
+		log.ask(command, rec.Time)
 		if respond, ok := command.(*history.RespondUpdate); ok && respond.Phase != history.UpdateAccepted {
-			answer := engine.UpdateAnswer{Phase: respond.Phase, Result: respond.Result, Failure: respond.Failure}
-			if _, before := run.logged[respond.ID]; before {
+			if log.answered[respond.ID] {
 				c.s.violate("%s answers update %s a second time", where, respond.ID)
 			}
-			run.logged[respond.ID] = showAnswer(answer)
+			log.answered[respond.ID] = true
+			answer := engine.UpdateAnswer{Phase: respond.Phase, Result: respond.Result, Failure: respond.Failure}
+			run.logged[respond.ID] = append(run.logged[respond.ID], showAnswer(answer))
 		}
 	}
-	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool { _, ok := e.(*history.TerminateRequested); return ok })
+	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool {
+		_, terminates := e.(*history.TerminateRequested)
+		_, resets := e.(*history.ResetRequested)
+		return terminates || resets
+	})
 	handsOver := len(rec.Events) == 0 && (len(rec.Tried) > 0 || rec.Until.Equal(rec.Time)) // it may have found the run blocked
 	if !administrative && !handsOver {
 		c.taken(where, run, by, commit.Run)
@@ -201,17 +213,93 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	c.compare(where, log, commit, by.p, administrative)
 }
 
-func (c *checks) newLog(commit *engine.Commit) *checkedLog {
-	for _, event := range commit.Record.Events {
-		if started, ok := event.(*history.Started); ok {
-			return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{}, naive: newNaive(c.s.programs[started.Workflow])}
+// carried checks what a generation hands on to the next: the signals that its code has not had, or, at a reset, those that it
+// had after the place which it goes on from.
+func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
+	if commit.Next == nil {
+		return
+	}
+	started := commit.Next.Event.(*history.Started)
+	if started.Base == nil {
+		return // compare knows what it must be, once the naive implementation has had the record
+	}
+	var want []string
+	for _, rec := range run.generations[started.Base.Generation].records[started.Base.Record:] {
+		for _, event := range rec.Events {
+			if signal, ok := event.(*history.SignalReceived); ok {
+				want = append(want, signal.ID)
+			}
 		}
 	}
-	if _, terminated := commit.Record.Events[0].(*history.TerminateRequested); terminated {
-		return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{}, naive: newNaive(c.s.programs["p0"])}
+	c.sameSignals(fmt.Sprintf("the reset of run %s", commit.Run), started, want)
+}
+
+func (c *checks) sameSignals(where string, started *history.Started, want []string) {
+	var have []string
+	for _, signal := range started.Signals {
+		have = append(have, signal.ID)
+	}
+	if !slices.Equal(have, want) {
+		c.s.violate("%s hands on the signals %v, and should hand on %v", where, have, want)
+	}
+}
+
+func newCheckedLog(p *program) *checkedLog {
+	return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{},
+		answered: map[string]bool{}, naive: newNaive(p)}
+}
+
+func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
+	for _, event := range commit.Record.Events {
+		if started, ok := event.(*history.Started); ok {
+			log := newCheckedLog(c.s.programs[started.Workflow])
+			if log.base = started.Base; log.base != nil {
+				log.goOn(run, *log.base)
+			}
+			return log
+		}
+	}
+	switch commit.Record.Events[0].(type) {
+	case *history.TerminateRequested, *history.ResetRequested: // before its start was taken
+		return newCheckedLog(c.s.programs["p0"])
 	}
 	c.s.violate("the log of run %s does not begin with its start", commit.Run)
 	return nil
+}
+
+// goOn has a log begin with what counts of earlier generations.
+func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
+	earlier := run.generations[base.Generation]
+	if earlier.base != nil {
+		l.goOn(run, *earlier.base)
+	}
+	for _, rec := range earlier.records[:base.Record] {
+		l.naive.record(rec)
+		l.time = rec.Time
+		for _, event := range rec.Events {
+			if resolution, ok := event.(history.Resolution); ok {
+				delete(l.asked, resolution.Resolves())
+			}
+		}
+		for _, command := range rec.Commands {
+			l.ask(command, rec.Time)
+			if respond, ok := command.(*history.RespondUpdate); ok && respond.Phase != history.UpdateAccepted {
+				l.answered[respond.ID] = true
+			}
+		}
+	}
+}
+
+// ask notes what a command waits for.
+func (l *checkedLog) ask(command history.Command, at time.Time) {
+	if sequenced, ok := command.(history.Sequenced); ok {
+		if _, before := l.asked[sequenced.Seq()]; !before {
+			l.asked[sequenced.Seq()] = asked{sequenced, at}
+		}
+	}
+	if cancel, ok := command.(*history.CancelChild); ok {
+		l.cancelled[cancel.Seq()] = true
+	}
 }
 
 // event checks that what happened is taken once, and not before it can have happened.
@@ -259,7 +347,7 @@ func (c *checks) taken(where string, run *checkedRun, by *call, name string) {
 		return
 	}
 	for key, at := range run.filed {
-		if at < by.invocation.looked[name] && !run.taken[key] {
+		if at < by.invocation.looked[name] && !run.taken[key] && !run.tooLate[key] {
 			c.s.violate("%s leaves %s in the inbox, which its author has seen", where, key)
 		}
 	}
@@ -280,6 +368,9 @@ func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, b
 		c.sameSeen(where+", live in "+by.name, log, by.lives[commit.Run], commit.Generation)
 	}
 	if commit.Next != nil { // the run is in its next generation, which has not begun
+		if started := commit.Next.Event.(*history.Started); started.Base == nil {
+			c.sameSignals(where, started, log.naive.unread())
+		}
 		return
 	}
 	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); engine.CodeOf(err) != engine.NotFound {
@@ -311,6 +402,11 @@ func (c *checks) quiet() {
 			return
 		}
 		c.letters(name, run, summary)
+		for _, reset := range run.resets {
+			if summary.Generation <= reset.generation {
+				c.s.violate("run %s: its reset to record %d of generation %d was accepted, and is lost", name, reset.record, reset.generation)
+			}
+		}
 		if summary.Status.Closed() {
 			continue
 		}
@@ -319,15 +415,32 @@ func (c *checks) quiet() {
 			c.s.violate("run %s waits for ever: its generation %d was not begun", name, summary.Generation)
 			return
 		}
+		c.shown(name, summary, log)
 		if owed := log.naive.owed(); len(owed) > 0 {
 			c.s.violate("run %s waits for ever, for %s", name, strings.Join(owed, ", "))
 		}
 		for _, p := range log.naive.pending {
-			child := c.s.summary(fmt.Sprintf("%s.%d.%d", name, summary.Generation, p.seq))
-			if child == nil || child.Status.Closed() {
-				c.s.violate("run %s waits for ever, for a child (seq %d) that is not there, or has ended", name, p.seq)
+			id := fmt.Sprintf("%s.%d.%d", name, summary.Generation, p.seq)
+			if child := c.s.summary(id); child == nil || child.Status.Closed() {
+				c.s.violate("run %s waits for ever, for its child %s, which is not there, or has ended", name, id)
+			} else if p.asked && !c.runs[id].taken[history.NewCancel("parent."+id, "").Key(0)] {
+				c.s.violate("run %s has asked its child %s to stop, which was not told", name, id)
 			}
 		}
+	}
+}
+
+// shown checks that a run shows what its code has published, and no more. What the generation before has published stays until
+// this one has published something; a reset takes it back.
+func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
+	if begun := log.last > 0 && log.records[0].Closes() == nil; !begun {
+		return
+	}
+	if state := number(summary.State); state != log.naive.state && (log.naive.stateSet || log.base != nil) {
+		c.s.violate("run %s shows the state %d, and published %d", name, state, log.naive.state)
+	}
+	if attribute := number(summary.Attributes[keyed.Name()]); attribute != log.naive.keyed {
+		c.s.violate("run %s shows the attribute %d, and has %d", name, attribute, log.naive.keyed)
 	}
 }
 
@@ -338,9 +451,12 @@ func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) 
 		key := history.NewSignal(l.id, "", nil).Key(0)
 		order, taken := run.order[key]
 		if !taken {
-			if !summary.Status.Closed() {
+			if !summary.Status.Closed() && !run.tooLate[key] {
 				c.s.violate("run %s: mail %s of %s was accepted, and is lost", name, l.id, l.sender)
 			}
+			continue
+		}
+		if l.overtakes || run.tooLate[key] {
 			continue
 		}
 		if before, more := last[l.sender]; more && order < run.order[history.NewSignal(before.id, "", nil).Key(0)] {
@@ -382,8 +498,8 @@ func (c *checks) end() {
 		c.letters(name, run, summary)
 		c.children(name, run)
 		for id, answer := range run.answers {
-			if showAnswer(answer) != run.logged[id] {
-				c.s.violate("update %s of run %s was answered %s, and the log says %s", id, name, showAnswer(answer), run.logged[id])
+			if !slices.Contains(run.logged[id], showAnswer(answer)) {
+				c.s.violate("update %s of run %s was answered %s, and the log says %v", id, name, showAnswer(answer), run.logged[id])
 			}
 		}
 		log := run.generations[summary.Generation]
@@ -391,9 +507,7 @@ func (c *checks) end() {
 			c.s.violate("run %s has ended without a log of generation %d", name, summary.Generation)
 			return
 		}
-		if log.naive.stateSet && number(summary.State) != log.naive.state {
-			c.s.violate("run %s shows the state %s, and published %d", name, summary.State, log.naive.state)
-		}
+		c.shown(name, summary, log)
 		if _, err := cold.engine.Query(cold.ctx, name, "none", nil); engine.CodeOf(err) != engine.NotFound {
 			c.s.violate("run %s cannot be replayed: %v", name, err)
 		}

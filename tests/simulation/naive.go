@@ -38,6 +38,7 @@ type naive struct {
 	draw     *rand.PCG
 	state    int
 	stateSet bool
+	keyed    int // the attribute "k"
 }
 
 func newNaive(p *program) *naive {
@@ -168,6 +169,8 @@ func (n *naive) apply(event history.Event) {
 		n.cancel(n.root, history.CancelFailure(event.Reason))
 	case *history.TerminateRequested:
 		n.end("terminate")
+	case *history.ResetRequested:
+		n.end("reset")
 	case *history.ActivityResolved:
 		n.resolve(event.Seq, number(event.Result), event.Failure)
 	case *history.ChildResolved:
@@ -188,7 +191,15 @@ func (n *naive) end(how string) {
 }
 
 func (n *naive) start(event *history.Started) {
+	goesOn := n.draw != nil // after a reset
 	n.draw = rand.NewPCG(event.Seed, 0x9e3779b97f4a7c15)
+	if goesOn {
+		for _, signal := range event.Signals {
+			n.signal(signal)
+		}
+		return
+	}
+	n.keyed = number(event.Attributes[keyed.Name()])
 	n.spawn(nil, func(s *strand) {
 		asked := func() bool { return n.root.err != nil }
 		result, err := n.code.main(naiveSurface{s, n.root}, number(event.Input))
@@ -394,6 +405,19 @@ func (n *naive) refuseUpdates() bool {
 		n.emit("respond-update %s rejected 0 failed:unhandled-update", l.id)
 	}
 	return len(left) > 0
+}
+
+// unread lists the signals that the code has not had, in the order in which they came.
+func (n *naive) unread() (ids []string) {
+	var all []*letterOf
+	for _, b := range n.signals { // order-insensitive: they are sorted
+		all = append(all, b.buffered...)
+	}
+	slices.SortFunc(all, func(x, y *letterOf) int { return x.number - y.number })
+	for _, l := range all {
+		ids = append(ids, l.id)
+	}
+	return ids
 }
 
 // what the run waits for, but for other people.

@@ -355,10 +355,14 @@ func (s naiveSurface) patched(id string) bool {
 	return marked
 }
 
-func (s naiveSurface) publish(state int)   { s.s.n.state, s.s.n.stateSet = state, true }
-func (s naiveSurface) attribute(value int) { s.s.n.emit("upsert-attributes %d", value) }
-func (s naiveSurface) now() time.Time      { return s.s.n.time }
-func (s naiveSurface) random() uint64      { return s.s.n.draw.Uint64() }
+func (s naiveSurface) publish(state int) { s.s.n.state, s.s.n.stateSet = state, true }
+func (s naiveSurface) attribute(value int) {
+	s.s.n.keyed = value
+	s.s.n.emit("upsert-attributes %d", value)
+}
+
+func (s naiveSurface) now() time.Time { return s.s.n.time }
+func (s naiveSurface) random() uint64 { return s.s.n.draw.Uint64() }
 
 func (s naiveSurface) yield() {
 	s.s.wake()

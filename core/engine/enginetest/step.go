@@ -196,7 +196,6 @@ func (d *double) record(number int) *history.Record {
 func (d *double) change(commit *engine.Commit, summary *engine.Summary) {
 	commit.Summary = summary
 	summary.State = d.payload()
-	commit.Unblocks = d.chance(4)
 	switch d.random.IntN(4) {
 	case 0:
 		d.end(summary)

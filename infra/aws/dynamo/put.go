@@ -103,9 +103,6 @@ func (s *Store) replaceSummary(ctx context.Context, t *transaction, commit *engi
 	if set["closed"] == nil {
 		remove = append(remove, "closed")
 	}
-	if commit.Unblocks {
-		remove = append(remove, "blocked", "stuck")
-	}
 	u := change(set, remove...)
 	condition := u.name("generation") + " = " + u.value("before", number(int64(commit.Generation)))
 	t.update(&types.Update{TableName: &s.table, Key: keyOf(partition(commit.Run), summaryKey), UpdateExpression: u.expression(),

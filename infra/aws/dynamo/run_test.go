@@ -106,7 +106,7 @@ func goOn(summary *engine.Summary) *engine.Commit {
 	next := *summary
 	next.Generation, next.Status, next.Closed = summary.Generation+1, history.Running, time.Time{}
 	start := newStart(&next)
-	return &engine.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &next, Next: &start, Unblocks: true}
+	return &engine.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &next, Next: &start}
 }
 
 func numbers(records []*history.Record) (all []int) {

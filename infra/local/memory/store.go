@@ -148,9 +148,7 @@ func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
 			return fmt.Errorf("run %q is in generation %d: %w", commit.Run, current.Generation, engine.ErrTaken)
 		}
 		next := *commit.Summary
-		if next.Blocked = current.Blocked; commit.Unblocks {
-			next.Blocked = nil
-		}
+		next.Blocked = current.Blocked
 		if summary, err = encode(&next); err != nil {
 			return err
 		}

@@ -111,11 +111,6 @@ func (p *putting) replace(db *connection, stream int64) error {
 		}
 		return fmt.Errorf("run %q is no longer in generation %d: %w", p.r.name, p.commit.Generation, engine.ErrTaken)
 	}
-	if p.commit.Unblocks {
-		if _, err := db.exec("UPDATE run SET block = NULL WHERE number = ?", p.r.number); err != nil {
-			return err
-		}
-	}
 	if next {
 		_, err = db.exec("INSERT OR REPLACE INTO generation(run, generation, stream) VALUES(?, ?, ?)",
 			p.r.number, int64(p.commit.Summary.Generation), p.stream)
@@ -132,9 +127,7 @@ func (p *putting) publish() {
 			p.r.stream, p.r.last = p.stream, 0
 		}
 		summary := clone(p.commit.Summary)
-		if summary.Blocked = p.r.summary.Blocked; p.commit.Unblocks {
-			summary.Blocked = nil
-		}
+		summary.Blocked = p.r.summary.Blocked
 		p.s.hot.summarize(p.r, summary)
 		p.r.broken = nil
 	}
