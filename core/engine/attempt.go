@@ -32,7 +32,8 @@ type try struct {
 	budget    budget        // of the invocation that runs it
 	details   history.Payload
 	token     func() string
-	named     atomic.Bool // its token was asked for: there is a state of it
+	named     atomic.Bool           // its token was asked for: there is a state of it
+	kept      atomic.Pointer[error] // what came of storing that state
 
 	result  history.Payload
 	failure *history.Failure

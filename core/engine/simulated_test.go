@@ -234,6 +234,37 @@ func TestNoPutTakesOffAMark(t *testing.T) {
 	})
 }
 
+// TestTokenThatWasNotKept: the table does not answer when an activity asks for its token, and the activity leaves its answer to
+// others. It is begun again, with a token that opens something.
+func TestTokenThatWasNotKept(t *testing.T) {
+	tokens := make(chan string, 9)
+	inBoth(t, byToken(tokens, activity.Options{}), func(w *world) {
+		w.plan(fault{kind: failBefore, op: "save-task"})
+		w.start("r", "main", "1")
+		w.pass(time.Hour)
+		require.Len(w.t, tokens, 2)
+		<-tokens
+		require.NoError(w.t, w.complete(<-tokens, `"yes"`, nil))
+		w.ends(`"yes"`)
+	})
+}
+
+// TestExpiredAndNotYetTriedAgain: an attempt that was to be completed from outside is over; whoever finds that decides on the next
+// one, and dies before it is sent.
+func TestExpiredAndNotYetTriedAgain(t *testing.T) {
+	tokens := make(chan string, 9)
+	simulate(t, byToken(tokens, activity.Options{StartToClose: time.Minute}), func(w *world) {
+		w.start("r", "main", "2")
+		w.pass(30 * time.Second)
+		w.plan(fault{kind: crashBefore, op: "send-tasks", role: "task"})
+		w.ends(`"another attempt"`)
+		attempts := w.log("r", 1)[1].Events[0].(*history.ActivityResolved).Attempts
+		require.Len(w.t, attempts, 1)
+		require.Equal(w.t, "start-to-close timeout of 1m0s", attempts[0].Failure.Message)
+		require.Equal(w.t, time.Minute, attempts[0].Ended.Sub(attempts[0].Started).Truncate(time.Minute))
+	})
+}
+
 // TestOneTimeForAllOfADecision: the deadline of an author who died passes while another visit, which has found its item, reads an
 // earlier log for a second one. The author is dead for its item and for its step, or for neither.
 func TestOneTimeForAllOfADecision(t *testing.T) {

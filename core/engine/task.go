@@ -37,6 +37,9 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	}
 	switch {
 	case a.pending:
+		if err := a.kept.Load(); err != nil && *err != nil { // its token opens nothing: the message comes again
+			return *err
+		}
 		return e.await(ctx, t, a)
 	case a.failure == nil:
 		return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
@@ -83,7 +86,9 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, 
 	}
 	a.token = func() string {
 		a.named.Store(true)
-		return e.token(ctx, mine, a.started.Add(a.patience()))
+		err := e.Tasks.SaveTask(ctx, mine) // by it the attempt is found to be still waiting
+		a.kept.Store(&err)
+		return e.token(mine.TaskKey, mine.Attempt, a.started.Add(a.patience()))
 	}
 	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
 	return nil

@@ -24,12 +24,9 @@ type tokenBody struct {
 	Expires int64 `json:"expires"` // milliseconds since 1970
 }
 
-// token makes the key to one attempt, and has the attempt's state kept, so that it can be found to be still waiting.
-func (e *Engine) token(ctx context.Context, mine *TaskState, expires time.Time) string {
-	if err := e.Tasks.SaveTask(ctx, mine); err != nil {
-		e.warn(ctx, "a token was asked for, but its activity's state was not stored", "run", mine.Run, "error", err)
-	}
-	body, err := json.Marshal(tokenBody{mine.TaskKey, mine.Attempt, expires.UnixMilli()})
+// token makes the key to one attempt.
+func (e *Engine) token(key TaskKey, number int, expires time.Time) string {
+	body, err := json.Marshal(tokenBody{key, number, expires.UnixMilli()})
 	if err != nil {
 		panic("a key always encodes: " + err.Error())
 	}
@@ -76,8 +73,12 @@ func (e *Engine) await(ctx context.Context, t Task, a *try) error {
 // expire looks whether an attempt that is completed from outside is still on time.
 func (e *Engine) expire(ctx context.Context, t Task) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
-	if err != nil || state == nil || state.Attempt != t.Attempt {
+	if err != nil || state == nil {
 		return err
+	}
+	decided := state.Attempt == t.Attempt+1 && state.Started.IsZero() // by somebody who may have died before the next one was sent
+	if state.Attempt != t.Attempt && !decided {
+		return nil
 	}
 	if state.Cancelled {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled"), Number: t.Attempt, Started: state.Started, Attempts: t.Failed}, true)
@@ -90,13 +91,15 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 			failure, next = history.TimeoutFailure(history.Heartbeat, beat), missed
 		}
 	}
-	if next.After(now) {
+	if next.After(now) && !decided {
 		return e.sendTask(ctx, t, next.Sub(now))
 	}
 	under := e.attempts.begin(t.Key())
 	defer e.attempts.end(t.Key(), under)
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, budget{})
-	a.started, a.failure = state.Started, failure
+	if a.started, a.failure = state.Started, failure; decided {
+		a.started, a.failure = t.Sent.Add(-a.patience()), &history.Failure{FailureKind: history.Timeout, Message: state.Failure}
+	}
 	t.Expire = false
 	if wait, again := a.retry(); again {
 		return e.again(ctx, t, a, wait, under)

@@ -104,6 +104,8 @@ var Rules = []Mutation{
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},
 	{"a result for a closed run", "TestStepsOfARunThatEnded", activateGo, "\tif v.slot.live.closes != nil {\n\t\treturn nil\n\t}\n", ""},
 	{"a reset that is asked for again", "TestResets", administerGo, "if known { // the same reset", "if false { // the same reset"},
+	{"a token whose attempt was not kept", "TestTokenThatWasNotKept", "core/engine/task.go", "err != nil && *err != nil {", "false {"},
+	{"an expiry that was decided on", "TestExpiredAndNotYetTriedAgain", "core/engine/token.go", "state.Attempt != t.Attempt && !decided", "state.Attempt != t.Attempt"},
 	{"a termination that comes again after a reset", "TestTerminationDoesNotReachBeyondAReset", administerGo,
 		"if known {\n\t\t\tclosed, err", "if closes != nil {\n\t\t\tclosed, err"},
 	{"the mark of a run that is ended or reset", "TestTerminationOfABlockedRun", administerGo,

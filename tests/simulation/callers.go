@@ -23,6 +23,7 @@ type caller struct {
 	at    time.Time // when it goes on
 	stamp int64     // of its last mail
 	reset reset
+	token string // of an attempt, which it completes
 	busy  bool
 	tries int
 }
@@ -38,6 +39,7 @@ type act struct {
 	do    doing
 	id    string
 	value int
+	fails string        // an attempt: the type of its failure
 	after time.Duration // since the last one
 }
 
@@ -54,6 +56,8 @@ const (
 	toTerminate doing = "terminate"
 	toReset     doing = "reset"
 	toUnblock   doing = "unblock"
+	toHeartbeat doing = "heartbeat"
+	toComplete  doing = "complete"
 )
 
 var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate, toReset}
@@ -138,6 +142,14 @@ func (c *caller) act(s *simulation) {
 			accepted, err = p.engine.Reset(ctx, request, c.reset.record, "again")
 		case toUnblock:
 			err = p.engine.Unblock(ctx, c.run)
+		case toHeartbeat:
+			_, err = p.engine.HeartbeatActivity(ctx, c.token, nil)
+		case toComplete:
+			var failure *history.Failure
+			if a.fails != "" {
+				input, failure = nil, &history.Failure{FailureKind: history.Application, Type: a.fails, NonRetryable: true}
+			}
+			err = p.engine.CompleteActivity(ctx, c.token, input, failure)
 		}
 		if err != nil && ctx.Err() != nil && engine.CodeOf(err) != engine.Closed {
 			err = errNoAnswer
@@ -205,6 +217,8 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 		return a.do == toQuery && c.tries > 3 // the run may be blocked, and not have begun
 	case code == engine.Closed:
 		return true
+	case c.token != "" && (code == engine.NotFound || code == engine.Expired): // too late
+		return true
 	case code == engine.NotFound: // nobody has started it yet
 		return !slices.ContainsFunc(s.callers, func(other *caller) bool {
 			return other.run == c.run && slices.ContainsFunc(other.acts, func(a act) bool { return a.do == toStart })
@@ -225,7 +239,9 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 			return s.faults.over && c.tries > 3 // it is accepted, and its handler may wait for ever
 		}
 		s.checks.answers(c.run, a.id, answer)
-	case toQuery, toUnblock:
+	case toQuery, toUnblock, toHeartbeat:
+	case toComplete:
+		s.checks.runs[c.run].completed[a.id] = true
 	case toReset:
 		run := s.checks.runs[c.reset.run]
 		run.resets = append(run.resets, c.reset)

@@ -27,6 +27,7 @@ type checkedRun struct {
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
 	answers     map[string]engine.UpdateAnswer
+	completed   map[string]bool     // activities whose completion was accepted, by the key of their result
 	logged      map[string][]string // final answers to updates, as the logs have them: one for each generation that gave it
 	order       map[string]int      // of mail in the log
 	resets      []reset             // whose sender was told that they are accepted
@@ -99,7 +100,7 @@ func (c *checks) names() (names []string) {
 
 func (c *checks) created(summary *engine.Summary) {
 	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]int{}, taken: map[string]bool{}, tooLate: map[string]bool{},
-		answers: map[string]engine.UpdateAnswer{}, logged: map[string][]string{}, order: map[string]int{}}
+		answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
 }
 
 func (c *checks) starts(run string) {
@@ -333,6 +334,9 @@ func (c *checks) event(where string, run *checkedRun, log *checkedLog, generatio
 			c.s.violate("%s takes %s %s too early", where, key, due.Sub(c.s.now))
 		}
 	case *history.ActivityResolved:
+		if run.completed[key] && event.Worker != "token" {
+			c.s.violate("%s: the completion of %s was accepted, and its answer is another's", where, key)
+		}
 		id := command.command.(*history.ScheduleActivity).ID
 		p := log.naive.code.program
 		if n := c.nodes[p.Name+"."+id]; event.Failure == nil && number(event.Result) != n.value(p.Name) {

@@ -1,11 +1,13 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
@@ -280,6 +282,10 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 		s.works = append(s.works, w)
 		s.mu.Unlock()
 	}
+	if n.Later > 0 && info.Attempt == 1 {
+		s.entrust(n, e, info, activity.Token(ctx))
+		return 0, activity.ErrPending
+	}
 	if info.Attempt <= n.Fails {
 		return 0, activity.Fail("again", "attempt %d of %s", info.Attempt, n.ID)
 	}
@@ -287,6 +293,33 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 		return 0, activity.NonRetryable(activity.Fail(n.Dies, "%s", n.ID))
 	}
 	return n.value(e.Program), nil
+}
+
+// entrust leaves the answer of an attempt to somebody outside.
+func (s *simulation) entrust(n *node, e errand, info activity.Info, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &caller{name: "completer of " + info.IdempotencyKey, run: info.Run, token: token, at: s.now.Add(n.Later)}
+	if n.Beats > 0 {
+		c.acts = append(c.acts, act{do: toHeartbeat})
+	}
+	c.acts = append(c.acts, act{do: toComplete, id: resultKey(info.IdempotencyKey), value: n.value(e.Program), fails: n.Dies})
+	s.entrusted = append(s.entrusted, c)
+}
+
+// resultKey is the key of an activity's answer, by the key of its call.
+func resultKey(call string) string {
+	generation, seq, _ := strings.Cut(call[strings.IndexByte(call, '/')+1:], "/")
+	return "result#" + generation + "#" + seq
+}
+
+// takeEntrusted has those go on who were given a token, in an order that is the same each time.
+func (s *simulation) takeEntrusted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortStableFunc(s.entrusted, func(a, b *caller) int { return cmp.Compare(a.name, b.name) })
+	s.callers = append(s.callers, s.entrusted...)
+	s.entrusted = nil
 }
 
 // proceed lets an activity go on.

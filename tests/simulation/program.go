@@ -59,6 +59,8 @@ type node struct {
 	Dies  string `json:",omitempty"`
 	// Hangs: the first attempt goes on until its time is over, which is D.
 	Hangs bool `json:",omitempty"`
+	// Later: the first attempt leaves its answer to others, who give it this long after; its time is over after D.
+	Later time.Duration `json:",omitempty"`
 	// Beats is how often an attempt heartbeats.
 	Beats int `json:",omitempty"`
 	// Mode is the activity.Cancellation of an activity, or the workflow.OnClose of a child.
@@ -190,7 +192,7 @@ func (g *generator) startable(depth int) *node {
 
 func (g *generator) behaviour(n *node) {
 	n.Mode = g.random.IntN(3)
-	switch g.random.IntN(8) {
+	switch g.random.IntN(9) {
 	case 0:
 		n.Fails = 1 + g.random.IntN(2)
 	case 1:
@@ -199,6 +201,14 @@ func (g *generator) behaviour(n *node) {
 		n.Hangs, n.D = true, time.Duration(5+g.random.IntN(20))*time.Second
 	case 3:
 		n.Beats = 1 + g.random.IntN(2)
+	case 4:
+		if n.Verb == doStep {
+			break
+		}
+		n.Later, n.D = time.Duration(g.random.IntN(30))*time.Second, time.Duration(5+g.random.IntN(20))*time.Second
+		if n.Beats = g.random.IntN(2); g.random.IntN(3) == 0 {
+			n.Dies = "broken"
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type simulation struct {
 	invocations []*invocation // under way
 	begun       int
 	ended       []*invocation // and not yet looked at
+	entrusted   []*caller     // with a token, and not yet among the callers
 	over        bool
 
 	journal   []string
@@ -151,6 +152,7 @@ func (s *simulation) settle() {
 	for s.violation == "" {
 		synctest.Wait()
 		s.takeEnded()
+		s.takeEntrusted()
 		synctest.Wait() // for what a process still does that has just been ended
 		if s.events++; s.events > mostEvents {
 			s.violate("there is no end to it after %d events: %d messages, %d calls, %d activities", s.events, len(s.queue.letters), len(s.parked), len(s.works))

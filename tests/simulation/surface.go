@@ -63,7 +63,7 @@ func (s onWorkflow) start(p *program, n *node) future {
 // options of an activity or a step.
 func options(n *node) activity.Options {
 	o := activity.Options{ID: n.ID, OnCancel: activity.Cancellation(n.Mode)}
-	if n.Hangs {
+	if n.Hangs || n.Later > 0 {
 		o.StartToClose = n.D
 	}
 	if n.Beats > 0 {
