@@ -71,8 +71,15 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 	now := later(v.e.Clock.Now().UTC(), fold.Time)
 	closes := fold.Closes
 	taken := &history.Record{Number: fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
-	mail := item.Event.(history.Mail)
-	known := slices.Contains(mailBefore(view, fold), mail.MailID())
+	before := fold.Mail()
+	if start := startIn(view); fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
+		taken.Events = []history.Event{start, item.Event}
+		before = start.Mail
+	}
+	known := slices.Contains(before, item.Event.(history.Mail).MailID())
+	if !known && meantForEarlier(item, old) {
+		return nil, 0, nil
+	}
 	switch event := item.Event.(type) {
 	case *history.TerminateRequested:
 		if known {
@@ -122,14 +129,14 @@ func (v *visit) takenBy(ctx context.Context, key string, latest int) (generation
 	return generation, nil
 }
 
-// mailBefore lists the ids of all mail that the run has taken, though its present generation be yet to begin.
-func mailBefore(view *View, fold *machine.Fold) []string {
+// startIn finds the start of the present generation in an inbox; nil if it is not there.
+func startIn(view *View) *history.Started {
 	for _, item := range view.Inbox {
 		if started, ok := item.Event.(*history.Started); ok && started.Generation == view.Summary.Generation {
-			return started.Mail
+			return started
 		}
 	}
-	return fold.Mail()
+	return nil
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals that came after it.

@@ -97,13 +97,23 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 		if known && !here {
 			return false, v.lookBack(ctx, p, item, 0, l.position.Generation)
 		}
-		news = !known && l.closes == nil
+		news = !known && l.closes == nil && !meantForEarlier(item, l.summary)
 	}
 	if !news {
 		p.tidy = append(p.tidy, item.Key)
 		v.forgetTask(item.Event, l.position.Generation)
 	}
 	return news, nil
+}
+
+// reuseMargin is how far the clocks of machines may differ where an id is used again: mail is dropped only if it was sent so
+// long before the run was started, and mail that was sent in that time to the run that had the id before is taken by this one.
+const reuseMargin = time.Minute
+
+// meantForEarlier says whether mail was sent to a run that had the id before: it ended without reading it, and the message that
+// carries it came again.
+func meantForEarlier(item Item, summary *Summary) bool {
+	return item.Stamp < summary.Started.Add(-reuseMargin).UnixNano()
 }
 
 // forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.

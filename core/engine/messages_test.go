@@ -88,6 +88,92 @@ func TestReuseOfAnID(t *testing.T) {
 	})
 }
 
+// anew starts a run under an id that another one had.
+func (w *world) anew() {
+	w.t.Helper()
+	_, err := w.tryStart(engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("1"), Reuse: true})
+	require.NoError(w.t, err)
+}
+
+// TestMailOfTheRunBefore: what was sent to the run that had an id before, and comes again, or late, is not for the one that has
+// it now.
+func TestMailOfTheRunBefore(t *testing.T) {
+	ends := func(w *world) {
+		w.signal("r", "m9", "go", `"mine"`)
+		w.ends(`"mine"`)
+		require.Equal(w.t, 2, w.summary("r").Generation)
+	}
+	t.Run("taken by it", func(t *testing.T) {
+		simulate(t, oneSignal, func(w *world) {
+			w.put(w.begun("1"))
+			w.settle()
+			first := w.filed("m1", `"old"`)
+			again := *first
+			w.put(first)
+			w.ends(`"old"`)
+			w.anew()
+			w.put(&again)
+			w.settle()
+			ends(w)
+		})
+	})
+	t.Run("taken by it, and by nobody since", func(t *testing.T) {
+		simulate(t, oneSignal, func(w *world) {
+			w.put(w.begun("1"))
+			w.settle()
+			first := w.filed("m1", `"old"`)
+			again := *first
+			w.put(first)
+			w.ends(`"old"`)
+			require.NoError(w.t, w.reset("r", "x", 1))
+			hold := w.plan(fault{kind: pause, op: "send-resumes", role: "activate"})
+			resetting := w.deliver(w.activator(), w.takeOne("resume r with mail#x"))
+			w.terminate("r", "t") // before the next generation has begun
+			require.NoError(w.t, w.deliver(w.activator(), w.takeOne("resume r with mail#t")).wait())
+			hold.release()
+			require.NoError(w.t, resetting.wait())
+			w.settle()
+			require.Equal(w.t, history.Terminated, w.summary("r").Status)
+			w.anew()
+			w.put(&again)
+			w.settle()
+			require.Equal(w.t, 3, w.summary("r").Generation)
+			require.Equal(w.t, history.Running, w.summary("r").Status)
+			w.signal("r", "m9", "go", `"mine"`)
+			w.ends(`"mine"`)
+		})
+	})
+	for name, ask := range map[string]func(context.Context, *engine.Engine, engine.MailRequest) (engine.Accepted, error){
+		"a request to cancel it": func(ctx context.Context, e *engine.Engine, m engine.MailRequest) (engine.Accepted, error) {
+			return e.Cancel(ctx, m, "")
+		},
+		"a request to terminate it": func(ctx context.Context, e *engine.Engine, m engine.MailRequest) (engine.Accepted, error) {
+			return e.Terminate(ctx, m, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, oneSignal, func(w *world) {
+				w.put(w.begun("1"))
+				w.settle()
+				require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+					_, err := ask(ctx, e, engine.MailRequest{Run: "r", ID: "late"})
+					return err
+				}))
+				late := w.takeOne("resume r with mail#late")
+				require.NoError(w.t, w.store.Delete(w.t.Context(), "r", []string{"mail#late"})) // its caller died before it was filed
+				w.signal("r", "m1", "go", `"old"`)
+				w.ends(`"old"`)
+				<-time.After(2 * time.Minute)
+				w.anew()
+				w.settle()
+				w.put(late)
+				w.settle()
+				ends(w)
+			})
+		})
+	}
+}
+
 func TestRequestsThatCannotBeRight(t *testing.T) {
 	simulate(t, oneActivity, func(w *world) {
 		long := make([]byte, 201)

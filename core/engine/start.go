@@ -31,7 +31,8 @@ type StartRequest struct {
 	Workflow   string
 	Input      history.Payload
 	Attributes history.Attributes
-	// Reuse begins a new generation if the run of this id has ended.
+	// Reuse begins a new generation if the run of this id has ended. Mail that was sent to that run, and comes late, is not for
+	// the new one, unless it was sent less than a minute before.
 	Reuse bool
 }
 
@@ -110,7 +111,12 @@ func (e *Engine) firstStart(ctx context.Context, there *Summary) (*Summary, erro
 func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary) (*Summary, bool, error) {
 	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
 		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
+	before, err := e.fold(ctx, there.Run, there.Generation)
+	if err != nil {
+		return nil, false, e.unavailable(err, "the run was not started: the log of the one before was not read")
+	}
 	item := e.startItem(summary)
+	item.Event.(*history.Started).Mail = before.Mail() // it may come again
 	message := Resume{Run: request.Run, Unblock: there.Blocked != nil}
 	if !e.Together { // message first, as with any start
 		carrying := item
@@ -119,17 +125,15 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 			return nil, false, e.unavailable(err, "the run was not started")
 		}
 	}
-	err := e.Runs.Put(ctx, reuseCommit(summary, item))
+	created := true
+	err = e.Runs.Put(ctx, reuseCommit(summary, item))
 	if errors.Is(err, ErrTaken) {
-		err = e.reuseTaken(ctx, summary)
+		summary, created, err = e.reuseTaken(ctx, request, summary)
 	}
 	if err == nil && e.Together {
 		err = e.Queue.SendResumes(ctx, message)
 	}
-	if err != nil {
-		return nil, false, e.unavailable(err, "the run was not started")
-	}
-	return summary, true, nil
+	return summary, created, e.unavailable(err, "the run was not started")
 }
 
 // reuseCommit begins the next generation of a run that has ended.
@@ -137,16 +141,16 @@ func reuseCommit(summary *Summary, start Item) *Commit {
 	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
 }
 
-// reuseTaken is an error, unless it is this very start that is there: the receiver of its message was faster.
-func (e *Engine) reuseTaken(ctx context.Context, wanted *Summary) error {
-	there, err := e.Runs.Summary(ctx, wanted.Run)
-	if err != nil {
-		return e.unavailable(err, "the run that has this id was not found out about")
+// reuseTaken finds what has begun under the id meanwhile: this start, put by the receiver of its message, or another one.
+func (e *Engine) reuseTaken(ctx context.Context, request StartRequest, wanted *Summary) (there *Summary, created bool, err error) {
+	if there, err = e.Runs.Summary(ctx, wanted.Run); err != nil {
+		return nil, false, e.unavailable(err, "the run that has this id was not found out about")
 	}
-	if there.Generation != wanted.Generation || !there.Started.Equal(wanted.Started) || !sameStart(there, wanted.Workflow, wanted.Input) {
-		return fail(Conflict, "a run with the id %q was started by somebody else just now", wanted.Run)
+	if there.Generation >= wanted.Generation && there.Started.Equal(wanted.Started) {
+		return there, true, nil
 	}
-	return nil
+	request.Reuse = false // it goes on, or has begun and ended since it was asked for
+	return e.startTaken(ctx, request)
 }
 
 func sameStart(there *Summary, workflow string, input history.Payload) bool {

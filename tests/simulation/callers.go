@@ -47,6 +47,7 @@ type doing string
 
 const (
 	toStart     doing = "start"
+	toStartAnew doing = "start anew"
 	toSignalS   doing = "signal s"
 	toSignalH   doing = "signal h"
 	toSignalP   doing = "signal p"
@@ -60,7 +61,7 @@ const (
 	toComplete  doing = "complete"
 )
 
-var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate, toReset}
+var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate, toReset, toStartAnew}
 
 // newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
 func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
@@ -123,6 +124,8 @@ func (c *caller) act(s *simulation) {
 		switch a.do {
 		case toStart:
 			_, _, err = p.engine.Start(ctx, engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")})
+		case toStartAnew:
+			_, _, err = p.engine.Start(ctx, engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0"), Reuse: true})
 		case toSignalS, toSignalH, toSignalP:
 			accepted, err = p.engine.Signal(ctx, request, string(a.do[len(a.do)-1:]), input)
 		case toUpdate:
@@ -230,7 +233,7 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 		return true
 	}
 	switch a.do {
-	case toStart:
+	case toStart, toStartAnew:
 		s.checks.starts(c.run)
 	case toUpdate:
 		s.checks.accepted(c, a, accepted)

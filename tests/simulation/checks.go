@@ -22,7 +22,8 @@ type checks struct {
 
 type checkedRun struct {
 	generations map[int]*checkedLog
-	filed       map[string]int // event at which mail came into the inbox, by key
+	filed       map[string]filing // when mail came into the inbox first, by key
+	anew        time.Time         // when the id was used again
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
@@ -31,6 +32,12 @@ type checkedRun struct {
 	logged      map[string][]string // final answers to updates, as the logs have them: one for each generation that gave it
 	order       map[string]int      // of mail in the log
 	resets      []reset             // whose sender was told that they are accepted
+}
+
+// filing is when mail came: after so many events, and by the simulation's time.
+type filing struct {
+	event int
+	time  time.Time
 }
 
 // acceptedMail is mail whose sender was told that it is accepted.
@@ -99,7 +106,7 @@ func (c *checks) names() (names []string) {
 }
 
 func (c *checks) created(summary *engine.Summary) {
-	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]int{}, taken: map[string]bool{}, tooLate: map[string]bool{},
+	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
 		answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
 }
 
@@ -115,7 +122,7 @@ func (c *checks) filed(run string, item engine.Item) {
 	}
 	if _, mail := item.Event.(history.Mail); mail {
 		if _, before := c.runs[run].filed[item.Key]; !before {
-			c.runs[run].filed[item.Key] = c.s.events
+			c.runs[run].filed[item.Key] = filing{c.s.events, c.s.now}
 		}
 	}
 }
@@ -161,11 +168,11 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	rec, run := commit.Record, c.runs[commit.Run]
 	c.carried(commit, run)
 	if rec == nil {
-		if commit.Next == nil || commit.Next.Event.(*history.Started).Base == nil {
-			c.s.violate("run %s was begun anew, which nobody asked for", commit.Run)
+		if commit.Next.Event.(*history.Started).Base == nil {
+			run.anew = c.s.now
 		}
 		for key := range run.filed { // order-insensitive: a set is made
-			run.tooLate[key] = !run.taken[key]
+			run.tooLate[key] = run.tooLate[key] || !run.taken[key]
 		}
 		return
 	}
@@ -177,13 +184,18 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 		}
 		run.generations[commit.Generation] = log
 	}
+	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool {
+		_, terminates := e.(*history.TerminateRequested)
+		_, resets := e.(*history.ResetRequested)
+		return terminates || resets
+	})
 	where := fmt.Sprintf("record %d of generation %d of run %s", rec.Number, commit.Generation, commit.Run)
 	switch {
 	case rec.Number != log.last+1:
 		c.s.violate("%s comes after record %d", where, log.last)
 	case log.closed:
 		c.s.violate("%s comes after the end", where)
-	case rec.Time.Before(log.time):
+	case rec.Time.Before(log.time) && !(rec.Number == 1 && administrative): // no code of a generation that was ended before it began sees its time
 		c.s.violate("%s goes back in time", where)
 	}
 	log.last, log.time, log.closed = rec.Number, rec.Time, rec.Closes() != nil
@@ -202,11 +214,6 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 			run.logged[respond.ID] = append(run.logged[respond.ID], showAnswer(answer))
 		}
 	}
-	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool {
-		_, terminates := e.(*history.TerminateRequested)
-		_, resets := e.(*history.ResetRequested)
-		return terminates || resets
-	})
 	handsOver := len(rec.Events) == 0 && (len(rec.Tried) > 0 || rec.Until.Equal(rec.Time)) // it may have found the run blocked
 	if !administrative && !handsOver {
 		c.taken(where, run, by, commit.Run)
@@ -222,7 +229,7 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	}
 	started := commit.Next.Event.(*history.Started)
 	if started.Base == nil {
-		return // compare knows what it must be, once the naive implementation has had the record
+		return // a start has none; of a continued run, compare knows what it must be, once the naive implementation has had the record
 	}
 	var want []string
 	for _, rec := range run.generations[started.Base.Generation].records[started.Base.Record:] {
@@ -259,10 +266,6 @@ func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
 			}
 			return log
 		}
-	}
-	switch commit.Record.Events[0].(type) {
-	case *history.TerminateRequested, *history.ResetRequested: // before its start was taken
-		return newCheckedLog(c.s.programs["p0"])
 	}
 	c.s.violate("the log of run %s does not begin with its start", commit.Run)
 	return nil
@@ -310,6 +313,9 @@ func (c *checks) event(where string, run *checkedRun, log *checkedLog, generatio
 		if run.taken[key] {
 			c.s.violate("%s takes %s a second time", where, key)
 		}
+		if filed, ok := run.filed[key]; ok && run.anew.Sub(filed.time) > 2*time.Minute {
+			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
+		}
 		run.taken[key] = true
 		run.order[key] = len(run.order)
 	}
@@ -351,7 +357,7 @@ func (c *checks) taken(where string, run *checkedRun, by *call, name string) {
 		return
 	}
 	for key, at := range run.filed {
-		if at < by.invocation.looked[name] && !run.taken[key] && !run.tooLate[key] {
+		if at.event < by.invocation.looked[name] && !run.taken[key] && !run.tooLate[key] {
 			c.s.violate("%s leaves %s in the inbox, which its author has seen", where, key)
 		}
 	}
