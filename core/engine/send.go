@@ -229,25 +229,35 @@ func resolved(child *Summary) *history.ChildResolved {
 	return &history.ChildResolved{Seq: child.Parent.Seq, Result: child.Result, Failure: child.Failure}
 }
 
-// cancelChild asks the child of a pending command to cancel.
+// cancelChild asks the child of a pending command to cancel. One that is not there yet is started here: whoever put the record
+// that asks for it comes later, or is dead, and knows of no cancellation.
 func (o *outbox) cancelChild(ctx context.Context, seq int64) error {
 	command, pending := o.pending(seq)
 	if !pending {
 		return nil
 	}
-	return o.mailChild(ctx, command.(*history.StartChild), func(id string) history.Event { return history.NewCancel(id, "its parent cancelled it") })
+	child := command.(*history.StartChild)
+	cancel := func(id string) history.Event { return history.NewCancel(id, "its parent cancelled it") }
+	err := o.mailChild(ctx, child, cancel)
+	if !errors.Is(err, ErrNoRun) {
+		return err
+	}
+	if err := o.child(ctx, child); err != nil {
+		return err
+	}
+	return o.mailChild(ctx, child, cancel)
 }
 
-// mailChild files a mail from the parent in a child's inbox, and resumes the child.
+// mailChild files a mail from the parent in a child's inbox, and resumes the child. ErrNoRun: it has not been started.
 func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mail func(id string) history.Event) error {
 	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
 	child := childID(command, parent)
 	there, err := o.e.Runs.Summary(ctx, child)
-	if errors.Is(err, ErrNoRun) || err == nil && (there.Parent == nil || *there.Parent != *parent || there.Status.Closed()) {
-		return nil
-	}
 	if err != nil {
 		return err
+	}
+	if there.Parent == nil || *there.Parent != *parent || there.Status.Closed() {
+		return nil
 	}
 	id := fmt.Sprintf("parent.%s.%d.%d", o.run, o.generation, command.Seq())
 	event := mail(id)
@@ -288,13 +298,17 @@ func (o *outbox) close(ctx context.Context, summary *Summary, closes history.Ter
 	return nil
 }
 
-func (o *outbox) leaveChild(ctx context.Context, command *history.StartChild) error {
+// leaveChild tells a child that its parent has closed. One that is not there yet is told by whoever starts it: see leaveLate.
+func (o *outbox) leaveChild(ctx context.Context, command *history.StartChild) (err error) {
 	switch command.OnClose {
 	case history.TerminateChildren:
-		return o.mailChild(ctx, command, func(id string) history.Event { return history.NewTerminate(id, "its parent closed") })
+		err = o.mailChild(ctx, command, func(id string) history.Event { return history.NewTerminate(id, "its parent closed") })
 	case history.CancelChildren:
-		return o.mailChild(ctx, command, func(id string) history.Event { return history.NewCancel(id, "its parent closed") })
+		err = o.mailChild(ctx, command, func(id string) history.Event { return history.NewCancel(id, "its parent closed") })
 	case history.LeaveChildren:
 	}
-	return nil
+	if errors.Is(err, ErrNoRun) {
+		return nil
+	}
+	return err
 }

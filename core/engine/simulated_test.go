@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -232,6 +234,36 @@ func TestNoPutTakesOffAMark(t *testing.T) {
 		w.ends(`"ab"`)
 		require.Equal(w.t, 2, w.summary("r").Generation)
 	})
+}
+
+// TestChildThatIsCancelledBeforeItBegins: a parent asks its child to stop before the one that put an earlier record has started
+// it; or that one has died.
+func TestChildThatIsCancelledBeforeItBegins(t *testing.T) {
+	define := withPatient(only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		inner, cancel := workflow.WithCancel(ctx)
+		child := workflow.StartChild(inner, patient.With(workflow.ChildOptions{ID: "kid"}), 0)
+		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+			return "", err
+		}
+		cancel()
+		_, err := child.Await(workflow.Shield(ctx))
+		return fmt.Sprint(errors.Is(err, workflow.ErrCancelled)), nil
+	}))
+	for name, kind := range map[string]kind{"who starts it is slow": pause, "who starts it dies": crashBefore} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, define, func(w *world) {
+				hold := w.plan(fault{kind: kind, op: "create", subject: "kid"})
+				first := w.deliver(w.activator(), w.begun("1"))
+				require.NoError(w.t, w.deliver(w.activator(), w.filed("m", `"x"`)).wait())
+				if kind == pause {
+					hold.release()
+				}
+				_ = first.wait()
+				w.put(look("r"))
+				w.ends(`"true"`)
+			})
+		})
+	}
 }
 
 // TestTokenThatWasNotKept: the table does not answer when an activity asks for its token, and the activity leaves its answer to

@@ -106,6 +106,8 @@ var Rules = []Mutation{
 	{"a reset that is asked for again", "TestResets", administerGo, "if known { // the same reset", "if false { // the same reset"},
 	{"a token whose attempt was not kept", "TestTokenThatWasNotKept", "core/engine/task.go", "err != nil && *err != nil {", "false {"},
 	{"an expiry that was decided on", "TestExpiredAndNotYetTriedAgain", "core/engine/token.go", "state.Attempt != t.Attempt && !decided", "state.Attempt != t.Attempt"},
+	{"a child that is cancelled before it begins", "TestChildThatIsCancelledBeforeItBegins", sendGo,
+		"err := o.mailChild(ctx, child, cancel)\n\tif !errors.Is(err, ErrNoRun) {", "err := o.mailChild(ctx, child, cancel)\n\tif errors.Is(err, ErrNoRun) {\n\t\treturn nil\n\t}\n\tif true {"},
 	{"mail that the run before took", "TestMailOfTheRunBefore", startGo, "item.Event.(*history.Started).Mail = before.Mail()", "_ = before"},
 	{"mail that was sent to the run before", "TestMailOfTheRunBefore", decideGo, "l.closes == nil && !meantForEarlier(item, l.summary)", "l.closes == nil"},
 	{"the end that was meant for the run before", "TestMailOfTheRunBefore", administerGo, "if !known && meantForEarlier(item, old) {", "if false {"},
