@@ -54,7 +54,7 @@ func (p *program) reset() *cobra.Command {
 		Use:   "reset RUN --to RECORD",
 		Short: "Have a run go on again from one of its records",
 		Long: "Have a run go on in a new generation from one of its records, even if it is blocked or has ended. What came after that record " +
-			"is forgotten, but for its signals, which come again. The numbers of records are the first column of `" + p.name + " history RUN`.",
+			"is forgotten, but for its signals and accepted updates, which come again. The numbers of records are the first column of `" + p.name + " history RUN`.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {

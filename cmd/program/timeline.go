@@ -111,6 +111,9 @@ func (t *timeline) started(event *history.Started) {
 	for _, signal := range event.Signals {
 		t.line("signal "+signal.Name, strings.TrimSpace(brief(signal.Input)+" (from the generation before)"))
 	}
+	for _, letter := range event.Letters {
+		t.event(letter)
+	}
 }
 
 func (t *timeline) command(command history.Command) {

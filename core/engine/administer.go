@@ -139,24 +139,42 @@ func startIn(view *View) *history.Started {
 	return nil
 }
 
-// resetItem is the start of the generation that goes on from a record: with the signals that came after it.
+// resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
 func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested) (Item, error) {
 	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),
 		Parent: old.Parent, Attributes: old.Attributes, Base: &history.Base{Generation: event.Generation, Record: event.Record}}
+	var later []history.Mail
+	answered := map[string]history.UpdatePhase{}
 	err := v.e.eachRecord(ctx, v.run, event.Generation, func(rec *history.Record) {
 		for _, happened := range rec.Events {
 			if first, ok := happened.(*history.Started); ok {
 				started.Mail = append(started.Mail, first.Mail...)
 			}
 			if mail, ok := happened.(history.Mail); ok {
-				started.Mail = append(started.Mail, mail.MailID())
+				if started.Mail = append(started.Mail, mail.MailID()); rec.Number > event.Record {
+					later = append(later, mail)
+				}
 			}
-			if signal, ok := happened.(*history.SignalReceived); ok && rec.Number > event.Record {
-				started.Signals = append(started.Signals, signal)
+		}
+		for _, command := range rec.Commands {
+			if respond, ok := command.(*history.RespondUpdate); ok {
+				answered[respond.ID] = respond.Phase
 			}
 		}
 	})
 	started.Mail = append(started.Mail, event.ID)
+	for _, letter := range later { // requests to cancel or to end it are forgotten
+		switch letter := letter.(type) {
+		case *history.SignalReceived:
+			started.Letters = append(started.Letters, letter)
+		case *history.UpdateReceived:
+			if phase := answered[letter.ID]; phase != history.UpdateRejected {
+				again := *letter
+				again.Accepted = letter.Accepted || phase != ""
+				started.Letters = append(started.Letters, &again)
+			}
+		}
+	}
 	return v.e.newItem(started, started.Generation, true), err
 }
 

@@ -113,6 +113,41 @@ func TestResets(t *testing.T) {
 			require.Error(w.t, w.reset("r", "y", 99))
 		})
 	})
+	t.Run("with the updates that came later", func(t *testing.T) {
+		define := only("main", func(_ *world, ctx workflow.Context, limit int) (int, error) {
+			sum, validated := 0, 0
+			workflow.HandleUpdate(ctx, addUpdate, func(_ workflow.Context, n int) (int, error) {
+				sum += n
+				return sum, nil
+			}, func(n int) error {
+				if validated++; n > limit || validated > 3 {
+					return errors.New("too much")
+				}
+				return nil
+			})
+			_, err := workflow.AwaitSignal(ctx, goSignal)
+			return sum, err
+		})
+		inBoth(t, define, func(w *world) {
+			add := func(id, n string) engine.UpdateAnswer {
+				answer, err := w.update(id, "add", n)
+				require.NoError(w.t, err)
+				return answer
+			}
+			w.start("r", "main", "10")
+			w.settle()
+			for _, n := range []string{"1", "2", "99"} {
+				add("u"+n, n)
+			}
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			w.signal("r", "m1", "go", `"x"`)
+			w.ends("3")
+			require.Equal(w.t, 2, w.summary("r").Generation)
+			require.Equal(w.t, "3", string(add("u2", "2").Result), "the answer, asked for again")
+			require.Equal(w.t, history.UpdateRejected, add("u99", "99").Phase)
+		})
+	})
 	t.Run("twice with one id", func(t *testing.T) {
 		inBoth(t, only("main", twoSignals), func(w *world) {
 			w.start("r", "main", "1")

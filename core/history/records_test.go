@@ -40,7 +40,8 @@ func events() []history.Event {
 			Parent:     &history.Parent{Run: "mother", Generation: 2, Seq: 7},
 			Attributes: history.Attributes{"tier": history.Payload(`"gold"`), "gone": nil},
 			Signals:    []*history.SignalReceived{history.NewSignal("s-0", "note", nil), history.NewSignal("s-1", "note", history.Payload(`"x"`))},
-			Mail:       []string{"s-0", "s-1"}, Base: &history.Base{Generation: 2, Record: 9}}),
+			Mail:       []string{"s-0", "s-1"}, Base: &history.Base{Generation: 2, Record: 9},
+			Letters: []history.Mail{filed("f0", history.NewSignal("s-2", "note", history.Payload(`"y"`))), update}}),
 		&history.ActivityResolved{Seq: 1, Result: history.Payload(`[1.5e3, "\u00e9"]`), Started: at, Number: 3, Worker: "w-1", Attempts: []history.Attempt{
 			{Number: 1, Started: at, Ended: at.Add(time.Second), Worker: "w-0", Failure: failure()}, {Number: 2}}},
 		filed("f2", &history.ActivityResolved{Seq: 2, Failure: failure()}),

@@ -17,8 +17,11 @@ type Started struct {
 	// Mail lists the ids of mail that earlier generations took, so that a repeated one is known (PROTOCOL.md rule 6).
 	Mail []string
 	// Base is where a reset run goes on: its log begins with the records of an earlier generation, and this event comes
-	// after them. Then only the seed and the signals count: a run that was reset does not draw again what it drew before.
+	// after them. Then only the seed and the letters count: a run that was reset does not draw again what it drew before.
 	Base *Base
+	// Letters are the signals and updates that came after the base, in order (in logs from before there were letters: Signals,
+	// and no updates). Updates that were rejected then are not among them; those that were accepted say so.
+	Letters []Mail
 }
 
 // Parent names the command of another run that started this one.
@@ -64,6 +67,14 @@ func (e *Started) write(w *writer) {
 		w.int("record", int64(e.Base.Record))
 		w.end()
 	}
+	if len(e.Letters) > 0 {
+		w.name("letters")
+		w.beginList()
+		for _, letter := range e.Letters {
+			writeEvent(w, letter)
+		}
+		w.endList()
+	}
 }
 
 func (e *Started) read(key []byte, r *reader) {
@@ -101,6 +112,15 @@ func (e *Started) read(key []byte, r *reader) {
 			default:
 				r.skip()
 			}
+		}
+	case "letters":
+		for more := r.enter(); more; more = r.element() {
+			letter, ok := readEvent(r).(Mail)
+			if !ok {
+				r.fail("a letter expected: a signal or an update")
+				return
+			}
+			e.Letters = append(e.Letters, letter)
 		}
 	default:
 		r.skip()

@@ -142,6 +142,9 @@ func fill(value reflect.Value, depth int) {
 	case history.Payload:
 		value.SetBytes([]byte("1"))
 		return
+	case []history.Mail:
+		value.Set(reflect.ValueOf([]history.Mail{history.NewSignal("x", "x", history.Payload("1"))}))
+		return
 	case time.Time:
 		value.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
 		return

@@ -186,7 +186,7 @@ var plays = map[string]func(*stage){
 	"phase-timeout": simple("phase", "20000000"), "patch-before": simple("patch-before", "2"), "patch-since": simple("patch-since", "2"),
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "children": playChildren, "cancellation": playCancellation,
-	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "terminate": playTerminate, "under-way": playUnderWay,
+	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
 	"deployed": playDeployed, "handed-over": playHandedOver,
 }
 
@@ -307,6 +307,24 @@ func playReset(s *stage) {
 	s.signal("stop", "stop", "")
 	s.ends()
 	require.NotEmpty(s.t, sent.ID)
+}
+
+// playResetWithLetters resets a run that has ended to before its signals, and before an update that it had accepted.
+func playResetWithLetters(s *stage) {
+	s.start("resettable", "4")
+	s.until(1, 1)
+	_, err := s.node.SendUpdate(s.t.Context(), s.mail("u"), "add", history.Payload("6"))
+	require.NoError(s.t, err)
+	s.until(1, 2)
+	s.signal("first", "note", `"first"`)
+	s.until(1, 4)
+	s.signal("second", "note", `"second"`)
+	s.signal("stop", "stop", "")
+	s.ends()
+	_, err = s.node.Reset(s.t.Context(), s.mail("reset"), 1, "wrong price")
+	require.NoError(s.t, err)
+	s.until(2, 1)
+	s.ends()
 }
 
 func playTerminate(s *stage) {

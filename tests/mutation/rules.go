@@ -108,6 +108,7 @@ var Rules = []Mutation{
 	{"an expiry that was decided on", "TestExpiredAndNotYetTriedAgain", "core/engine/token.go", "state.Attempt != t.Attempt && !decided", "state.Attempt != t.Attempt"},
 	{"a child that is cancelled before it begins", "TestChildThatIsCancelledBeforeItBegins", sendGo,
 		"err := o.mailChild(ctx, child, cancel)\n\tif !errors.Is(err, ErrNoRun) {", "err := o.mailChild(ctx, child, cancel)\n\tif errors.Is(err, ErrNoRun) {\n\t\treturn nil\n\t}\n\tif true {"},
+	{"updates after a reset's place", "TestResets", administerGo, "if phase := answered[letter.ID]; phase != history.UpdateRejected {", "if phase := answered[letter.ID]; false {"},
 	{"mail that the run before took", "TestMailOfTheRunBefore", startGo, "item.Event.(*history.Started).Mail = before.Mail()", "_ = before"},
 	{"mail that was sent to the run before", "TestMailOfTheRunBefore", decideGo, "l.closes == nil && !meantForEarlier(item, l.summary)", "l.closes == nil"},
 	{"the end that was meant for the run before", "TestMailOfTheRunBefore", administerGo, "if !known && meantForEarlier(item, old) {", "if false {"},

@@ -59,7 +59,7 @@ type checkedLog struct {
 	resolved map[int64]bool
 	// cancelled children may never have begun.
 	cancelled map[int64]bool
-	answered  map[string]bool // updates
+	phases    map[string]history.UpdatePhase // of updates
 	naive     *naive
 }
 
@@ -119,6 +119,9 @@ func (c *checks) starts(run string) {
 func (c *checks) filed(run string, item engine.Item) {
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
+	}
+	if item.Stamp < c.s.summary(run).Started.Add(-time.Minute).UnixNano() {
+		return // it was sent to the run that had the id before: nobody takes it, unless its sender repeats it
 	}
 	if _, mail := item.Event.(history.Mail); mail {
 		if _, before := c.runs[run].filed[item.Key]; !before {
@@ -205,11 +208,14 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	}
 	for _, command := range rec.Commands {
 		log.ask(command, rec.Time)
-		if respond, ok := command.(*history.RespondUpdate); ok && respond.Phase != history.UpdateAccepted {
-			if log.answered[respond.ID] {
+		if respond, ok := command.(*history.RespondUpdate); ok {
+			if before := log.phases[respond.ID]; before == respond.Phase || before != "" && before != history.UpdateAccepted {
 				c.s.violate("%s answers update %s a second time", where, respond.ID)
 			}
-			log.answered[respond.ID] = true
+			log.phases[respond.ID] = respond.Phase
+			if respond.Phase == history.UpdateAccepted {
+				continue
+			}
 			answer := engine.UpdateAnswer{Phase: respond.Phase, Result: respond.Result, Failure: respond.Failure}
 			run.logged[respond.ID] = append(run.logged[respond.ID], showAnswer(answer))
 		}
@@ -231,15 +237,30 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	if started.Base == nil {
 		return // a start has none; of a continued run, compare knows what it must be, once the naive implementation has had the record
 	}
-	var want []string
-	for _, rec := range run.generations[started.Base.Generation].records[started.Base.Record:] {
+	var want, have []string
+	log := run.generations[started.Base.Generation]
+	for _, rec := range log.records[started.Base.Record:] {
 		for _, event := range rec.Events {
-			if signal, ok := event.(*history.SignalReceived); ok {
-				want = append(want, signal.ID)
+			switch event := event.(type) {
+			case *history.SignalReceived:
+				want = append(want, event.ID)
+			case *history.UpdateReceived:
+				if phase := log.phases[event.ID]; phase != history.UpdateRejected {
+					want = append(want, fmt.Sprint(event.ID, event.Accepted || phase != ""))
+				}
 			}
 		}
 	}
-	c.sameSignals(fmt.Sprintf("the reset of run %s", commit.Run), started, want)
+	for _, letter := range started.Letters {
+		id := letter.MailID()
+		if update, ok := letter.(*history.UpdateReceived); ok {
+			id += fmt.Sprint(update.Accepted)
+		}
+		have = append(have, id)
+	}
+	if !slices.Equal(have, want) {
+		c.s.violate("the reset of run %s hands on %v, and should hand on %v", commit.Run, have, want)
+	}
 }
 
 func (c *checks) sameSignals(where string, started *history.Started, want []string) {
@@ -254,7 +275,7 @@ func (c *checks) sameSignals(where string, started *history.Started, want []stri
 
 func newCheckedLog(p *program) *checkedLog {
 	return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{},
-		answered: map[string]bool{}, naive: newNaive(p)}
+		phases: map[string]history.UpdatePhase{}, naive: newNaive(p)}
 }
 
 func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
@@ -287,8 +308,8 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 		}
 		for _, command := range rec.Commands {
 			l.ask(command, rec.Time)
-			if respond, ok := command.(*history.RespondUpdate); ok && respond.Phase != history.UpdateAccepted {
-				l.answered[respond.ID] = true
+			if respond, ok := command.(*history.RespondUpdate); ok {
+				l.phases[respond.ID] = respond.Phase
 			}
 		}
 	}

@@ -99,6 +99,8 @@ type letterOf struct {
 	id     string
 	value  int
 	number int
+	// accepted: an update was validated before a reset.
+	accepted bool
 }
 
 func (s *naiveScope) Err() error {
@@ -159,7 +161,7 @@ func (n *naive) apply(event history.Event) {
 	case *history.SignalReceived:
 		n.signal(event)
 	case *history.UpdateReceived:
-		l := &letterOf{id: event.ID, value: number(event.Input)}
+		l := &letterOf{id: event.ID, value: number(event.Input), accepted: event.Accepted}
 		if n.update != nil {
 			n.update(l)
 		} else {
@@ -194,8 +196,8 @@ func (n *naive) start(event *history.Started) {
 	goesOn := n.draw != nil // after a reset
 	n.draw = rand.NewPCG(event.Seed, 0x9e3779b97f4a7c15)
 	if goesOn {
-		for _, signal := range event.Signals {
-			n.signal(signal)
+		for _, letter := range event.Letters {
+			n.apply(letter)
 		}
 		return
 	}

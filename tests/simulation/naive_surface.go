@@ -260,7 +260,7 @@ func (s naiveSurface) onUpdate(_ string, handle func(surface, int) (int, error),
 	n := s.s.n
 	n.update = func(l *letterOf) {
 		s.dispatch(func(inner naiveSurface) {
-			if err := validate(l.value); err != nil {
+			if err := validate(l.value); err != nil && !l.accepted {
 				n.emit("respond-update %s rejected 0 %s", l.id, kindOf(err))
 				return
 			}

@@ -58,9 +58,12 @@ func (r *Run) apply(event history.Event) {
 // start makes the root unit. In a run that was reset, the event comes again after the records that still count.
 func (r *Run) start(event *history.Started) {
 	r.random.seed(event.Seed)
-	if r.started != nil { // the signals that came after the place that it was reset to
+	if r.started != nil { // what came after the place that it was reset to
 		for _, signal := range event.Signals {
 			r.apply(signal)
+		}
+		for _, letter := range event.Letters {
+			r.apply(letter)
 		}
 		return
 	}
