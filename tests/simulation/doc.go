@@ -7,7 +7,8 @@
 // Between two events all goroutines are quiet: testing/synctest says when. Time is the simulation's own.
 //
 // Programs (program.go) are drawn, too: activities, steps, timers, signals, updates, children, scopes, phases, patches,
-// generations, in branches within branches. The same program is carried out twice (code.go): on core/workflow (surface.go),
+// generations, in branches within branches; callers reset runs, use ids again, and complete activities by their tokens. The same
+// program is carried out twice (code.go): on core/workflow (surface.go),
 // under faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no
 // replay. After every record (checks.go):
 //
@@ -20,5 +21,5 @@
 // that a caller was given is the log's.
 //
 // Read it in the order case.go, faults.go, simulation.go, process.go, ports.go, queue.go, callers.go, checks.go; then programs.
-// Not simulated: reset, reuse of an id, completion by token, retention; stuck code. core/engine has tests for them.
+// Not simulated: retention, stuck code, versions of records. Their own packages have tests for them.
 package simulation
