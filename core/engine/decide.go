@@ -106,15 +106,14 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 	return news, nil
 }
 
-// reuseMargin is how far the clocks of machines may differ where an id is used again: mail is dropped only if it was sent so
-// long before the run was started, and mail that was sent in that time to the run that had the id before is taken by this one.
-const reuseMargin = time.Minute
-
 // meantForEarlier says whether mail was sent to a run that had the id before: it ended without reading it, and the message that
-// carries it came again.
+// carries it came again. See [Summary.stamp].
 func meantForEarlier(item Item, summary *Summary) bool {
-	return item.Stamp < summary.Started.Add(-reuseMargin).UnixNano()
+	return item.Stamp < summary.Started.UnixNano()
 }
+
+// stamp gives what mail to a run is stamped with: no time before the run was started, whatever clocks say.
+func (s *Summary) stamp(now int64) int64 { return max(now, s.Started.UnixNano()) }
 
 // forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.
 func (v *visit) forgetTask(event history.Event, generation int) {

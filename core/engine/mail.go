@@ -90,7 +90,7 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 		return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more mail", request.Run, summary.Status)
 	}
 	item := e.newItem(letter(request.ID), 0, true)
-	item.Stamp = max(item.Stamp, request.After+1)
+	item.Stamp = summary.stamp(max(item.Stamp, request.After+1))
 	if !e.Together {
 		carrying := item
 		if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run, Carries: &carrying}); err != nil {

@@ -264,7 +264,9 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 	if _, terminates := event.(*history.TerminateRequested); terminates { // another mail than an earlier request to cancel
 		event = mail(id + ".terminate")
 	}
-	if _, _, err := o.e.Runs.File(ctx, child, o.e.newItem(event, 0, true)); err != nil {
+	item := o.e.newItem(event, 0, true)
+	item.Stamp = there.stamp(item.Stamp)
+	if _, _, err := o.e.Runs.File(ctx, child, item); err != nil {
 		return err
 	}
 	o.resumes = append(o.resumes, Resume{Run: child})

@@ -32,7 +32,7 @@ type StartRequest struct {
 	Input      history.Payload
 	Attributes history.Attributes
 	// Reuse begins a new generation if the run of this id has ended. Mail that was sent to that run, and comes late, is not for
-	// the new one, unless it was sent less than a minute before.
+	// the new one.
 	Reuse bool
 }
 

@@ -23,7 +23,6 @@ type checks struct {
 type checkedRun struct {
 	generations map[int]*checkedLog
 	filed       map[string]filing // when mail came into the inbox first, by key
-	anew        time.Time         // when the id was used again
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
@@ -120,7 +119,7 @@ func (c *checks) filed(run string, item engine.Item) {
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
 	}
-	if item.Stamp < c.s.summary(run).Started.Add(-time.Minute).UnixNano() {
+	if item.Stamp < c.s.summary(run).Started.UnixNano() {
 		return // it was sent to the run that had the id before: nobody takes it, unless its sender repeats it
 	}
 	if _, mail := item.Event.(history.Mail); mail {
@@ -171,9 +170,6 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	rec, run := commit.Record, c.runs[commit.Run]
 	c.carried(commit, run)
 	if rec == nil {
-		if commit.Next.Event.(*history.Started).Base == nil {
-			run.anew = c.s.now
-		}
 		for key := range run.filed { // order-insensitive: a set is made
 			run.tooLate[key] = run.tooLate[key] || !run.taken[key]
 		}
@@ -204,7 +200,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	log.last, log.time, log.closed = rec.Number, rec.Time, rec.Closes() != nil
 	log.records = append(log.records, rec)
 	for _, event := range rec.Events {
-		c.event(where, run, log, commit.Generation, event)
+		c.event(where, commit.Run, run, log, commit.Generation, event)
 	}
 	for _, command := range rec.Commands {
 		log.ask(command, rec.Time)
@@ -328,13 +324,13 @@ func (l *checkedLog) ask(command history.Command, at time.Time) {
 }
 
 // event checks that what happened is taken once, and not before it can have happened.
-func (c *checks) event(where string, run *checkedRun, log *checkedLog, generation int, event history.Event) {
+func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, generation int, event history.Event) {
 	key := event.Key(generation)
 	if _, mail := event.(history.Mail); mail {
 		if run.taken[key] {
 			c.s.violate("%s takes %s a second time", where, key)
 		}
-		if filed, ok := run.filed[key]; ok && run.anew.Sub(filed.time) > 2*time.Minute {
+		if filed, ok := run.filed[key]; ok && c.s.summary(name).Started.Sub(filed.time) > c.s.limits.skew {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
 		run.taken[key] = true

@@ -7,10 +7,10 @@
 // Between two events all goroutines are quiet: testing/synctest says when. Time is the simulation's own.
 //
 // Programs (program.go) are drawn, too: activities, steps, timers, signals, updates, children, scopes, phases, patches,
-// generations, in branches within branches; callers reset runs, use ids again, and complete activities by their tokens. The same
-// program is carried out twice (code.go): on core/workflow (surface.go),
-// under faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no
-// replay. After every record (checks.go):
+// generations, in branches within branches; and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
+// again, complete activities by their tokens. The same program is carried out twice (code.go): on core/workflow (surface.go), under
+// faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no replay.
+// After every record (checks.go):
 //
 //   - the log has no gap, nothing twice, no time that goes back; nothing is resolved that nothing waits for;
 //   - its commands are those of the second implementation, and so is what the author's code saw: live in the process that put
