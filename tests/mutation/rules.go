@@ -109,7 +109,7 @@ var Rules = []Mutation{
 	{"a child that is cancelled before it begins", "TestChildThatIsCancelledBeforeItBegins", sendGo,
 		"err := o.mailChild(ctx, child, cancel)\n\tif !errors.Is(err, ErrNoRun) {", "err := o.mailChild(ctx, child, cancel)\n\tif errors.Is(err, ErrNoRun) {\n\t\treturn nil\n\t}\n\tif true {"},
 	{"updates after a reset's place", "TestResets", administerGo, "if phase := answered[letter.ID]; phase != history.UpdateRejected {", "if phase := answered[letter.ID]; false {"},
-	{"mail that the run before took", "TestMailOfTheRunBefore", startGo, "item.Event.(*history.Started).Mail = before.Mail()", "_ = before"},
+	{"mail that the run before took", "TestMailOfTheRunBefore", startGo, "item.Event.(*history.Started).Mail = mail[", "_ = mail["},
 	{"mail that was sent to the run before", "TestMailOfTheRunBefore", decideGo, "l.closes == nil && !meantForEarlier(item, l.summary)", "l.closes == nil"},
 	{"the end that was meant for the run before", "TestMailOfTheRunBefore", administerGo, "if !known && meantForEarlier(item, old) {", "if false {"},
 	{"a generation that is ended before it begins", "TestMailOfTheRunBefore", administerGo, "fold.Records == 0 && start != nil", "fold == nil && start != nil"},
