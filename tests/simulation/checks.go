@@ -22,7 +22,7 @@ type checks struct {
 
 type checkedRun struct {
 	generations map[int]*checkedLog
-	filed       map[string]filing // when mail came into the inbox first, by key
+	filed       map[string]filing // when mail came into the inbox, by key
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
@@ -33,10 +33,10 @@ type checkedRun struct {
 	resets      []reset             // whose sender was told that they are accepted
 }
 
-// filing is when mail came: after so many events, and by the simulation's time.
+// filing is when mail came: the event at which it came first, and the time at which it came last.
 type filing struct {
 	event int
-	time  time.Time
+	last  time.Time
 }
 
 // acceptedMail is mail whose sender was told that it is accepted.
@@ -123,9 +123,11 @@ func (c *checks) filed(run string, item engine.Item) {
 		return // it was sent to the run that had the id before: nobody takes it, unless its sender repeats it
 	}
 	if _, mail := item.Event.(history.Mail); mail {
-		if _, before := c.runs[run].filed[item.Key]; !before {
-			c.runs[run].filed[item.Key] = filing{c.s.events, c.s.now}
+		of, before := c.runs[run].filed[item.Key]
+		if of.last = c.s.now; !before {
+			of.event = c.s.events
 		}
+		c.runs[run].filed[item.Key] = of
 	}
 }
 
@@ -330,7 +332,7 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if run.taken[key] {
 			c.s.violate("%s takes %s a second time", where, key)
 		}
-		if filed, ok := run.filed[key]; ok && c.s.summary(name).Started.Sub(filed.time) > c.s.limits.skew {
+		if filed, ok := run.filed[key]; ok && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
 		run.taken[key] = true
