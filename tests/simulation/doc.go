@@ -10,16 +10,17 @@
 // generations, in branches within branches; and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
 // again, complete activities by their tokens. The same program is carried out twice (code.go): on core/workflow (surface.go), under
 // faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no replay.
-// After every record (checks.go):
+// After every record (records.go):
 //
 //   - the log has no gap, nothing twice, no time that goes back; nothing is resolved that nothing waits for;
 //   - its commands are those of the second implementation, and so is what the author's code saw: live in the process that put
 //     the record, and replayed by a witness;
 //   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left.
 //
-// Once faults stop: every run ends or waits for people, every accepted mail was taken, in its sender's order; every answer
-// that a caller was given is the log's.
+// Once faults stop (outcome.go): every run ends or waits for people, every accepted mail was taken, in its sender's order; every
+// answer that a caller was given is the log's.
 //
-// Read it in the order case.go, faults.go, simulation.go, process.go, ports.go, queue.go, callers.go, checks.go; then programs.
+// Read it in the order case.go, faults.go, simulation.go, process.go, ports.go, queue.go, callers.go, checks.go, records.go,
+// outcome.go; then programs.
 // Not simulated: retention, stuck code, versions of records. Their own packages have tests for them.
 package simulation

@@ -1,0 +1,133 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// quiet checks a world in which nothing happens by itself any more: whoever waits, waits for people.
+func (c *checks) quiet() {
+	for _, name := range c.names() {
+		run, summary := c.runs[name], c.s.summary(name)
+		if summary.Blocked != nil {
+			c.s.violate("run %s is still blocked: %s", name, summary.Blocked.Reason)
+			return
+		}
+		c.letters(name, run, summary)
+		for _, reset := range run.resets {
+			if summary.Generation <= reset.generation {
+				c.s.violate("run %s: its reset to record %d of generation %d was accepted, and is lost", name, reset.record, reset.generation)
+			}
+		}
+		if summary.Status.Closed() {
+			continue
+		}
+		log := run.generations[summary.Generation]
+		if log == nil {
+			c.s.violate("run %s waits for ever: its generation %d was not begun", name, summary.Generation)
+			return
+		}
+		c.shown(name, summary, log)
+		if owed := log.naive.owed(); len(owed) > 0 {
+			c.s.violate("run %s waits for ever, for %s", name, strings.Join(owed, ", "))
+		}
+		for _, p := range log.naive.pending {
+			id := fmt.Sprintf("%s.%d.%d", name, summary.Generation, p.seq)
+			if child := c.s.summary(id); child == nil || child.Status.Closed() {
+				c.s.violate("run %s waits for ever, for its child %s, which is not there, or has ended", name, id)
+			} else if p.asked && !c.runs[id].taken[history.NewCancel("parent."+id, "").Key(0)] {
+				c.s.violate("run %s has asked its child %s to stop, which was not told", name, id)
+			}
+		}
+	}
+}
+
+// shown checks that a run shows what its code has published, and no more. What the generation before has published stays until
+// this one has published something; a reset takes it back.
+func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
+	if begun := log.last > 0 && log.records[0].Closes() == nil; !begun {
+		return
+	}
+	if state := number(summary.State); state != log.naive.state && (log.naive.stateSet || log.base != nil) {
+		c.s.violate("run %s shows the state %d, and published %d", name, state, log.naive.state)
+	}
+	if attribute := number(summary.Attributes[keyed.Name()]); attribute != log.naive.keyed {
+		c.s.violate("run %s shows the attribute %d, and has %d", name, attribute, log.naive.keyed)
+	}
+}
+
+// letters checks that what was accepted was taken, in the order of each sender.
+func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) {
+	last := map[string]acceptedMail{}
+	for _, l := range run.letters {
+		key := history.NewSignal(l.id, "", nil).Key(0)
+		order, taken := run.order[key]
+		if !taken {
+			if !summary.Status.Closed() && !run.tooLate[key] {
+				c.s.violate("run %s: mail %s of %s was accepted, and is lost", name, l.id, l.sender)
+			}
+			continue
+		}
+		if l.overtakes || run.tooLate[key] {
+			continue
+		}
+		if before, more := last[l.sender]; more && order < run.order[history.NewSignal(before.id, "", nil).Key(0)] {
+			c.s.violate("run %s: mail %s of %s was taken before %s", name, l.id, l.sender, before.id)
+		}
+		last[l.sender] = l
+	}
+}
+
+// children checks that those were started that outlive their parent: nobody is there to miss them.
+func (c *checks) children(name string, run *checkedRun) {
+	for generation, log := range run.generations {
+		for seq, asked := range log.asked {
+			child, ok := asked.command.(*history.StartChild)
+			if id := fmt.Sprintf("%s.%d.%d", name, generation, seq); ok && child.OnClose == history.LeaveChildren && !log.cancelled[seq] && c.s.summary(id) == nil {
+				c.s.violate("run %s: its child %s was never started", name, id)
+			}
+		}
+	}
+}
+
+// end checks a world in which every run was asked to end.
+func (c *checks) end() {
+	cold := c.newWitness()
+	defer cold.engine.Close()
+	for _, name := range c.names() {
+		run, summary := c.runs[name], c.s.summary(name)
+		view, err := c.s.store.Look(context.Background(), name, engine.Position{})
+		switch {
+		case err != nil:
+			c.s.violate("run %s cannot be read: %v", name, err)
+			return
+		case summary.Blocked != nil || !summary.Status.Closed():
+			c.s.violate("run %s has not ended: %s, blocked %t", name, summary.Status, summary.Blocked != nil)
+			return
+		case len(view.Inbox) > 0:
+			c.s.violate("run %s has ended, and %s is left in its inbox", name, view.Inbox[0].Key)
+		}
+		c.letters(name, run, summary)
+		c.children(name, run)
+		for id, answer := range run.answers {
+			if !slices.Contains(run.logged[id], showAnswer(answer)) {
+				c.s.violate("update %s of run %s was answered %s, and the log says %v", id, name, showAnswer(answer), run.logged[id])
+			}
+		}
+		log := run.generations[summary.Generation]
+		if log == nil {
+			c.s.violate("run %s has ended without a log of generation %d", name, summary.Generation)
+			return
+		}
+		c.shown(name, summary, log)
+		if _, err := cold.engine.Query(cold.ctx, name, "none", nil); engine.CodeOf(err) != engine.NotFound {
+			c.s.violate("run %s cannot be replayed: %v", name, err)
+		}
+		c.sameSeen("run "+name+", replayed as a whole", log, cold.lives[name], summary.Generation)
+	}
+}

@@ -1,0 +1,288 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// checkedLog is one generation's log, as far as it is stored.
+type checkedLog struct {
+	last     int
+	time     time.Time
+	closed   bool
+	base     *history.Base     // a reset began it
+	records  []*history.Record // its own
+	keys     map[string]bool
+	asked    map[int64]asked
+	resolved map[int64]bool
+	// cancelled children may never have begun.
+	cancelled map[int64]bool
+	phases    map[string]history.UpdatePhase // of updates
+	naive     *naive
+}
+
+// asked is a command that waits for an answer.
+type asked struct {
+	command history.Sequenced
+	at      time.Time
+}
+
+// stored checks a record that has just been put.
+func (c *checks) stored(by *call, commit *engine.Commit) {
+	rec, run := commit.Record, c.runs[commit.Run]
+	c.carried(commit, run)
+	if rec == nil {
+		for key := range run.filed { // order-insensitive: a set is made
+			run.tooLate[key] = run.tooLate[key] || !run.taken[key]
+		}
+		return
+	}
+	c.records++
+	log := run.generations[commit.Generation]
+	if log == nil {
+		if log = c.newLog(run, commit); log == nil {
+			return
+		}
+		run.generations[commit.Generation] = log
+	}
+	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool {
+		_, terminates := e.(*history.TerminateRequested)
+		_, resets := e.(*history.ResetRequested)
+		return terminates || resets
+	})
+	where := fmt.Sprintf("record %d of generation %d of run %s", rec.Number, commit.Generation, commit.Run)
+	switch {
+	case rec.Number != log.last+1:
+		c.s.violate("%s comes after record %d", where, log.last)
+	case log.closed:
+		c.s.violate("%s comes after the end", where)
+	case rec.Time.Before(log.time) && !(rec.Number == 1 && administrative): // no code of a generation that was ended before it began sees its time
+		c.s.violate("%s goes back in time", where)
+	}
+	log.last, log.time, log.closed = rec.Number, rec.Time, rec.Closes() != nil
+	log.records = append(log.records, rec)
+	for _, event := range rec.Events {
+		c.event(where, commit.Run, run, log, commit.Generation, event)
+	}
+	for _, command := range rec.Commands {
+		log.ask(command, rec.Time)
+		if respond, ok := command.(*history.RespondUpdate); ok {
+			if before := log.phases[respond.ID]; before == respond.Phase || before != "" && before != history.UpdateAccepted {
+				c.s.violate("%s answers update %s a second time", where, respond.ID)
+			}
+			log.phases[respond.ID] = respond.Phase
+			if respond.Phase == history.UpdateAccepted {
+				continue
+			}
+			answer := engine.UpdateAnswer{Phase: respond.Phase, Result: respond.Result, Failure: respond.Failure}
+			run.logged[respond.ID] = append(run.logged[respond.ID], showAnswer(answer))
+		}
+	}
+	handsOver := len(rec.Events) == 0 && (len(rec.Tried) > 0 || rec.Until.Equal(rec.Time)) // it may have found the run blocked
+	if !administrative && !handsOver {
+		c.taken(where, run, by, commit.Run)
+	}
+	c.compare(where, log, commit, by.p, administrative)
+}
+
+// carried checks what a generation hands on to the next: the signals that its code has not had, or, at a reset, those that it
+// had after the place which it goes on from.
+func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
+	if commit.Next == nil {
+		return
+	}
+	started := commit.Next.Event.(*history.Started)
+	if started.Base == nil {
+		return // a start has none; of a continued run, compare knows what it must be, once the naive implementation has had the record
+	}
+	var want, have []string
+	log := run.generations[started.Base.Generation]
+	for _, rec := range log.records[started.Base.Record:] {
+		for _, event := range rec.Events {
+			switch event := event.(type) {
+			case *history.SignalReceived:
+				want = append(want, event.ID)
+			case *history.UpdateReceived:
+				if phase := log.phases[event.ID]; phase != history.UpdateRejected {
+					want = append(want, fmt.Sprint(event.ID, event.Accepted || phase != ""))
+				}
+			}
+		}
+	}
+	for _, letter := range started.Letters {
+		id := letter.MailID()
+		if update, ok := letter.(*history.UpdateReceived); ok {
+			id += fmt.Sprint(update.Accepted)
+		}
+		have = append(have, id)
+	}
+	if !slices.Equal(have, want) {
+		c.s.violate("the reset of run %s hands on %v, and should hand on %v", commit.Run, have, want)
+	}
+}
+
+func (c *checks) sameSignals(where string, started *history.Started, want []string) {
+	var have []string
+	for _, signal := range started.Signals {
+		have = append(have, signal.ID)
+	}
+	if !slices.Equal(have, want) {
+		c.s.violate("%s hands on the signals %v, and should hand on %v", where, have, want)
+	}
+}
+
+func newCheckedLog(p *program) *checkedLog {
+	return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{},
+		phases: map[string]history.UpdatePhase{}, naive: newNaive(p)}
+}
+
+func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
+	for _, event := range commit.Record.Events {
+		if started, ok := event.(*history.Started); ok {
+			log := newCheckedLog(c.s.programs[started.Workflow])
+			if log.base = started.Base; log.base != nil {
+				log.goOn(run, *log.base)
+			}
+			return log
+		}
+	}
+	c.s.violate("the log of run %s does not begin with its start", commit.Run)
+	return nil
+}
+
+// goOn has a log begin with what counts of earlier generations.
+func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
+	earlier := run.generations[base.Generation]
+	if earlier.base != nil {
+		l.goOn(run, *earlier.base)
+	}
+	for _, rec := range earlier.records[:base.Record] {
+		l.naive.record(rec)
+		l.time = rec.Time
+		for _, event := range rec.Events {
+			if resolution, ok := event.(history.Resolution); ok {
+				delete(l.asked, resolution.Resolves())
+			}
+		}
+		for _, command := range rec.Commands {
+			l.ask(command, rec.Time)
+			if respond, ok := command.(*history.RespondUpdate); ok {
+				l.phases[respond.ID] = respond.Phase
+			}
+		}
+	}
+}
+
+// ask notes what a command waits for.
+func (l *checkedLog) ask(command history.Command, at time.Time) {
+	if sequenced, ok := command.(history.Sequenced); ok {
+		if _, before := l.asked[sequenced.Seq()]; !before {
+			l.asked[sequenced.Seq()] = asked{sequenced, at}
+		}
+	}
+	if cancel, ok := command.(*history.CancelChild); ok {
+		l.cancelled[cancel.Seq()] = true
+	}
+}
+
+// event checks that what happened is taken once, and not before it can have happened.
+func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, generation int, event history.Event) {
+	key := event.Key(generation)
+	if _, mail := event.(history.Mail); mail {
+		if run.taken[key] {
+			c.s.violate("%s takes %s a second time", where, key)
+		}
+		if filed, ok := run.filed[key]; ok && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
+			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
+		}
+		run.taken[key] = true
+		run.order[key] = len(run.order)
+	}
+	if log.keys[key] {
+		c.s.violate("%s takes %s a second time", where, key)
+	}
+	log.keys[key] = true
+	resolution, ok := event.(history.Resolution)
+	if !ok {
+		return
+	}
+	command, known := log.asked[resolution.Resolves()]
+	if !known || log.resolved[resolution.Resolves()] {
+		c.s.violate("%s takes %s, which nothing waits for", where, key)
+		return
+	}
+	log.resolved[resolution.Resolves()] = true
+	switch event := event.(type) {
+	case *history.TimerFired:
+		due := command.at.Add(command.command.(*history.StartTimer).Duration)
+		if c.s.now.Before(due.Add(-c.s.limits.skew)) {
+			c.s.violate("%s takes %s %s too early", where, key, due.Sub(c.s.now))
+		}
+	case *history.ActivityResolved:
+		if run.completed[key] && event.Worker != "token" {
+			c.s.violate("%s: the completion of %s was accepted, and its answer is another's", where, key)
+		}
+		id := command.command.(*history.ScheduleActivity).ID
+		p := log.naive.code.program
+		if n := c.nodes[p.Name+"."+id]; event.Failure == nil && number(event.Result) != n.value(p.Name) {
+			c.s.violate("%s: activity %s gave %s", where, id, event.Result)
+		}
+	}
+}
+
+// taken checks that a record takes all mail that its author has seen.
+func (c *checks) taken(where string, run *checkedRun, by *call, name string) {
+	if by.invocation == nil {
+		return
+	}
+	for key, at := range run.filed {
+		if at.event < by.invocation.looked[name] && !run.taken[key] && !run.tooLate[key] {
+			c.s.violate("%s leaves %s in the inbox, which its author has seen", where, key)
+		}
+	}
+}
+
+// compare holds a record against the naive implementation and against a replay: commands, and what the code has seen.
+func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, by *process, administrative bool) {
+	want := log.naive.record(commit.Record)
+	var have []string
+	for _, command := range commit.Record.Commands {
+		have = append(have, describe(command))
+	}
+	if !slices.Equal(want, have) {
+		c.s.violate("%s has the commands\n%s\nand should have\n%s", where, strings.Join(have, "\n"), strings.Join(want, "\n"))
+		return
+	}
+	if !administrative {
+		c.sameSeen(where+", live in "+by.name, log, by.lives[commit.Run], commit.Generation)
+	}
+	if commit.Next != nil { // the run is in its next generation, which has not begun
+		if started := commit.Next.Event.(*history.Started); started.Base == nil {
+			c.sameSignals(where, started, log.naive.unread())
+		}
+		return
+	}
+	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); engine.CodeOf(err) != engine.NotFound {
+		c.s.violate("%s cannot be replayed: %v", where, err)
+	} else {
+		c.sameSeen(where+", replayed", log, c.witness.lives[commit.Run], commit.Generation)
+	}
+}
+
+func (c *checks) sameSeen(where string, log *checkedLog, l *life, generation int) {
+	want := log.naive.code.seen
+	if l == nil || l.generation != generation {
+		if len(want) > 0 {
+			c.s.violate("%s: its code was never run", where)
+		}
+		return
+	}
+	if have := l.code.seen; !slices.Equal(want, have) {
+		c.s.violate("%s: its code saw\n%s\nand should have seen\n%s", where, strings.Join(have, "\n"), strings.Join(want, "\n"))
+	}
+}
