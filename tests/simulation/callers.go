@@ -109,58 +109,23 @@ func (c *caller) act(s *simulation) {
 	a := c.acts[0]
 	c.busy = true
 	c.tries++
-	var accepted engine.Accepted
-	var answer engine.UpdateAnswer
 	if a.do == toReset && c.tries == 1 {
 		c.reset = s.placeIn(s.anyOf(c.run, a.value), a.value)
 	}
+	var answer engine.UpdateAnswer
 	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		s.cutShort(ctx, p, patience, cancel)
 		var err error
-		request := engine.MailRequest{Run: c.run, ID: a.id, After: c.stamp}
-		input := history.Payload(strconv.Itoa(a.value))
-		switch a.do {
-		case toStart:
-			_, _, err = p.engine.Start(ctx, engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")})
-		case toStartAnew:
-			_, _, err = p.engine.Start(ctx, engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0"), Reuse: true})
-		case toSignalS, toSignalH, toSignalP:
-			accepted, err = p.engine.Signal(ctx, request, string(a.do[len(a.do)-1:]), input)
-		case toUpdate:
-			answer, err = p.engine.Update(ctx, request, "u", input)
-			accepted = answer.Accepted
-		case toQuery:
-			_, err = p.engine.Query(ctx, c.run, "none", nil)
-			if engine.CodeOf(err) == engine.NotFound || engine.CodeOf(err) == engine.Blocked {
-				err = nil
-			}
-		case toCancel:
-			accepted, err = p.engine.Cancel(ctx, request, "enough")
-		case toTerminate:
-			accepted, err = p.engine.Terminate(ctx, request, "enough")
-		case toReset:
-			request.Run = c.reset.run
-			accepted, err = p.engine.Reset(ctx, request, c.reset.record, "again")
-		case toUnblock:
-			err = p.engine.Unblock(ctx, c.run)
-		case toHeartbeat:
-			_, err = p.engine.HeartbeatActivity(ctx, c.token, nil)
-		case toComplete:
-			var failure *history.Failure
-			if a.fails != "" {
-				input, failure = nil, &history.Failure{FailureKind: history.Application, Type: a.fails, NonRetryable: true}
-			}
-			err = p.engine.CompleteActivity(ctx, c.token, input, failure)
-		}
+		answer, err = c.ask(ctx, p.engine, a)
 		if err != nil && ctx.Err() != nil && engine.CodeOf(err) != engine.Closed {
 			err = errNoAnswer
 		}
 		return []error{err}
 	}, func(err error) {
 		c.busy = false
-		if s.answered(c, a, accepted, answer, err) {
+		if s.answered(c, a, answer, err) {
 			c.acts = c.acts[1:]
 			c.tries = 0
 			if len(c.acts) > 0 {
@@ -170,6 +135,47 @@ func (c *caller) act(s *simulation) {
 		}
 		c.at = s.now.Add(time.Duration(200+s.random.IntN(1000)) * time.Millisecond * time.Duration(cmp.Or(c.tries, 1)))
 	})
+}
+
+// ask makes the call itself. What was accepted, if it is mail, is a part of the answer.
+func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engine.UpdateAnswer, err error) {
+	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")}
+	mail := engine.MailRequest{Run: c.run, ID: a.id, After: c.stamp}
+	input := history.Payload(strconv.Itoa(a.value))
+	switch a.do {
+	case toStart:
+		_, _, err = e.Start(ctx, start)
+	case toStartAnew:
+		start.Reuse = true
+		_, _, err = e.Start(ctx, start)
+	case toSignalS, toSignalH, toSignalP:
+		answer.Accepted, err = e.Signal(ctx, mail, string(a.do[len(a.do)-1:]), input)
+	case toUpdate:
+		answer, err = e.Update(ctx, mail, "u", input)
+	case toQuery:
+		_, err = e.Query(ctx, c.run, "none", nil)
+		if engine.CodeOf(err) == engine.NotFound || engine.CodeOf(err) == engine.Blocked {
+			err = nil
+		}
+	case toCancel:
+		answer.Accepted, err = e.Cancel(ctx, mail, "enough")
+	case toTerminate:
+		answer.Accepted, err = e.Terminate(ctx, mail, "enough")
+	case toReset:
+		mail.Run = c.reset.run
+		answer.Accepted, err = e.Reset(ctx, mail, c.reset.record, "again")
+	case toUnblock:
+		err = e.Unblock(ctx, c.run)
+	case toHeartbeat:
+		_, err = e.HeartbeatActivity(ctx, c.token, nil)
+	case toComplete:
+		var failure *history.Failure
+		if a.fails != "" {
+			input, failure = nil, &history.Failure{FailureKind: history.Application, Type: a.fails, NonRetryable: true}
+		}
+		err = e.CompleteActivity(ctx, c.token, input, failure)
+	}
+	return answer, err
 }
 
 // anyOf picks a run, or one of the runs that it has started.
@@ -213,7 +219,7 @@ func (s *simulation) cutShort(ctx context.Context, p *process, after time.Durati
 }
 
 // answered takes what a call gave. It says whether the caller is done with it.
-func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer engine.UpdateAnswer, err error) bool {
+func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err error) bool {
 	switch code := engine.CodeOf(err); {
 	case err == nil:
 	case code == engine.Unavailable || code == engine.Internal:
@@ -236,8 +242,8 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 	case toStart, toStartAnew:
 		s.checks.starts(c.run)
 	case toUpdate:
-		s.checks.accepted(c, a, accepted)
-		c.stamp = accepted.Stamp
+		s.checks.accepted(c, a, answer.Accepted)
+		c.stamp = answer.Stamp
 		if answer.Phase != history.UpdateCompleted && answer.Phase != history.UpdateRejected {
 			return s.faults.over && c.tries > 3 // it is accepted, and its handler may wait for ever
 		}
@@ -248,10 +254,10 @@ func (s *simulation) answered(c *caller, a act, accepted engine.Accepted, answer
 	case toReset:
 		run := s.checks.runs[c.reset.run]
 		run.resets = append(run.resets, c.reset)
-		c.stamp = accepted.Stamp
+		c.stamp = answer.Stamp
 	default:
-		s.checks.accepted(c, a, accepted)
-		c.stamp = accepted.Stamp
+		s.checks.accepted(c, a, answer.Accepted)
+		c.stamp = answer.Stamp
 	}
 	return true
 }
