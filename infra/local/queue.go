@@ -121,10 +121,14 @@ func (q *queue) SendTasks(_ context.Context, messages ...engine.Task) error {
 
 func (q *queue) addResume(r received[engine.Resume], delay time.Duration) {
 	if delay > 0 {
-		d := q.delay(delay, func() { q.addResume(r, 0) })
-		if r.message.Carries != nil {
-			d.timer = timer{r.message.Run, r.message.Carries.Key}
-			q.timers[d.timer] = d
+		if r.message.Carries == nil {
+			q.delay(delay, func() { q.addResume(r, 0) })
+			return
+		}
+		known := timer{r.message.Run, r.message.Carries.Key}
+		if q.timers[known] == nil { // else it is sent again, and one of them is enough: forget finds no second one
+			d := q.delay(delay, func() { q.addResume(r, 0) })
+			d.timer, q.timers[known] = known, d
 		}
 		return
 	}

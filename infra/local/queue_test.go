@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // laptop has a clock that went on while the machine slept, and timers that did not.
@@ -37,6 +38,34 @@ func TestWhatCameDueWhileTheMachineSleptComesSoonAfter(t *testing.T) {
 		require.LessOrEqual(t, time.Since(begun), longestNap)
 		require.Equal(t, "year", <-came)
 		require.GreaterOrEqual(t, time.Since(begun), 16*time.Hour)
+	})
+}
+
+// TestATimerThatIsSentAgainIsForgottenWhole: what a dead author may not have sent is sent again; what nobody waits for any more must
+// not stay behind for that.
+func TestATimerThatIsSentAgainIsForgottenWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(&laptop{}, 1, 1)
+		defer q.close()
+		came := 0
+		q.open(handlers{resume: func(context.Context, engine.Resume) error {
+			came++
+			return nil
+		}})
+		send := func(seq int64) {
+			firing := &history.TimerFired{Seq: seq}
+			require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "r", Delay: time.Minute, Carries: &engine.Item{Key: firing.Key(1), Event: firing}}))
+		}
+		for range 2 {
+			send(1)
+			send(2)
+		}
+		require.Empty(t, q.forget([]engine.DueTimer{{Run: "r", Generation: 1, Seq: 1}}))
+		_, delayed := q.backlog()
+		require.Equal(t, 1, delayed)
+		<-time.After(time.Hour)
+		synctest.Wait()
+		require.Equal(t, 1, came)
 	})
 }
 
