@@ -20,6 +20,9 @@ type random struct {
 var kinds = []history.Event{&history.Started{}, &history.ActivityResolved{}, &history.TimerFired{}, &history.ChildResolved{},
 	&history.SignalReceived{}, &history.UpdateReceived{}, &history.CancelRequested{}, &history.TerminateRequested{}, &history.ResetRequested{}}
 
+// letters are what a start may carry.
+var letters = []history.Event{&history.SignalReceived{}, &history.UpdateReceived{}}
+
 func (r *random) fill(v reflect.Value, depth int) {
 	switch value := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -29,7 +32,10 @@ func (r *random) fill(v reflect.Value, depth int) {
 		*value = r.payload()
 		return
 	case *history.Event:
-		*value = r.event(depth)
+		*value = r.event(kinds[r.IntN(len(kinds))], depth)
+		return
+	case *history.Mail:
+		*value = r.event(letters[r.IntN(len(letters))], depth).(history.Mail)
 		return
 	}
 	switch v.Kind() {
@@ -88,8 +94,9 @@ func (r *random) fields(v reflect.Value, depth int) {
 	}
 }
 
-func (r *random) event(depth int) history.Event {
-	event := reflect.New(reflect.TypeOf(kinds[r.IntN(len(kinds))]).Elem())
+// event is one of the same kind.
+func (r *random) event(kind history.Event, depth int) history.Event {
+	event := reflect.New(reflect.TypeOf(kind).Elem())
 	r.fill(event.Elem(), depth+1)
 	filed := event.Interface().(history.Event)
 	history.File(filed, r.text())
