@@ -129,16 +129,6 @@ func (v *visit) takenBy(ctx context.Context, key string, latest int) (generation
 	return generation, nil
 }
 
-// startIn finds the start of the present generation in an inbox; nil if it is not there.
-func startIn(view *View) *history.Started {
-	for _, item := range view.Inbox {
-		if started, ok := item.Event.(*history.Started); ok && started.Generation == view.Summary.Generation {
-			return started
-		}
-	}
-	return nil
-}
-
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
 func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested) (Item, error) {
 	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),

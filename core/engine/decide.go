@@ -61,11 +61,9 @@ func (v *visit) knowMail(view *View) {
 	if l.position.Record > 0 {
 		return
 	}
-	for _, item := range view.Inbox {
-		if started, ok := item.Event.(*history.Started); ok && started.Generation == l.position.Generation {
-			for _, id := range started.Mail {
-				set(&l.ledger.mail, id, false)
-			}
+	if start := startIn(view); start != nil {
+		for _, id := range start.Mail {
+			set(&l.ledger.mail, id, false)
 		}
 	}
 }

@@ -143,9 +143,17 @@ func baseOf(view *View) *history.Base {
 		}
 		return nil
 	}
+	if start := startIn(view); start != nil {
+		return start.Base
+	}
+	return nil
+}
+
+// startIn finds the start of the present generation in an inbox; nil if it is not there.
+func startIn(view *View) *history.Started {
 	for _, item := range view.Inbox {
 		if started, ok := item.Event.(*history.Started); ok && started.Generation == view.Summary.Generation {
-			return started.Base
+			return started
 		}
 	}
 	return nil

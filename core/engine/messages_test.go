@@ -103,14 +103,18 @@ func TestMailOfTheRunBefore(t *testing.T) {
 		w.ends(`"mine"`)
 		require.Equal(w.t, 2, w.summary("r").Generation)
 	}
+	takes := func(w *world) (again letter) {
+		w.put(w.begun("1"))
+		w.settle()
+		first := w.filed("m1", `"old"`)
+		again = *first
+		w.put(first)
+		w.ends(`"old"`)
+		return again
+	}
 	t.Run("taken by it", func(t *testing.T) {
 		simulate(t, oneSignal, func(w *world) {
-			w.put(w.begun("1"))
-			w.settle()
-			first := w.filed("m1", `"old"`)
-			again := *first
-			w.put(first)
-			w.ends(`"old"`)
+			again := takes(w)
 			w.anew()
 			w.put(&again)
 			w.settle()
@@ -119,12 +123,7 @@ func TestMailOfTheRunBefore(t *testing.T) {
 	})
 	t.Run("taken by it, and by nobody since", func(t *testing.T) {
 		simulate(t, oneSignal, func(w *world) {
-			w.put(w.begun("1"))
-			w.settle()
-			first := w.filed("m1", `"old"`)
-			again := *first
-			w.put(first)
-			w.ends(`"old"`)
+			again := takes(w)
 			require.NoError(w.t, w.reset("r", "x", 1))
 			hold := w.plan(fault{kind: pause, op: "send-resumes", role: "activate"})
 			resetting := w.deliver(w.activator(), w.takeOne("resume r with mail#x"))

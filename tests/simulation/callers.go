@@ -109,8 +109,12 @@ func (c *caller) act(s *simulation) {
 	a := c.acts[0]
 	c.busy = true
 	c.tries++
-	if a.do == toReset && c.tries == 1 {
+	switch {
+	case a.do == toStartAnew:
+		s.checks.anew[c.run] = true
+	case a.do == toReset && c.tries == 1:
 		c.reset = s.placeIn(s.anyOf(c.run, a.value), a.value)
+		s.checks.anew[c.reset.run] = true
 	}
 	var answer engine.UpdateAnswer
 	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {

@@ -15,6 +15,7 @@ type checks struct {
 	s       *simulation
 	nodes   map[string]*node // by program and id
 	runs    map[string]*checkedRun
+	anew    map[string]bool // runs that somebody has asked to be reset, or started under an id used before
 	records int
 	witness *process // replays every record as soon as it is there
 }
@@ -46,7 +47,7 @@ type acceptedMail struct {
 }
 
 func newChecks(s *simulation) *checks {
-	c := &checks{s: s, nodes: map[string]*node{}, runs: map[string]*checkedRun{}}
+	c := &checks{s: s, nodes: map[string]*node{}, runs: map[string]*checkedRun{}, anew: map[string]bool{}}
 	for _, p := range s.programs {
 		p.each(func(n *node) { c.nodes[p.Name+"."+n.ID] = n })
 	}

@@ -37,6 +37,9 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	rec, run := commit.Record, c.runs[commit.Run]
 	c.carried(commit, run)
 	if rec == nil {
+		if !c.anew[commit.Run] {
+			c.s.violate("run %s was begun anew, which nobody asked for", commit.Run)
+		}
 		for key := range run.filed { // order-insensitive: a set is made
 			run.tooLate[key] = run.tooLate[key] || !run.taken[key]
 		}
@@ -90,16 +93,13 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	c.compare(where, log, commit, by.p, administrative)
 }
 
-// carried checks what a generation hands on to the next: the signals that its code has not had, or, at a reset, those that it
-// had after the place which it goes on from.
+// carried checks what a reset hands on to the next generation: the signals and updates that came after the place which it goes on
+// from. What continue-as-new hands on, compare checks: the naive implementation must have had the record.
 func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
-	if commit.Next == nil {
+	if commit.Next == nil || commit.Next.Event.(*history.Started).Base == nil {
 		return
 	}
 	started := commit.Next.Event.(*history.Started)
-	if started.Base == nil {
-		return // a start has none; of a continued run, compare knows what it must be, once the naive implementation has had the record
-	}
 	var want, have []string
 	log := run.generations[started.Base.Generation]
 	for _, rec := range log.records[started.Base.Record:] {
