@@ -191,7 +191,7 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if p.records() {
-		again, err = v.record(ctx, p.takes, p.again, p.resumes)
+		again, err = v.record(ctx, p)
 		if again || err != nil {
 			return again, err
 		}
@@ -223,7 +223,7 @@ func (v *visit) recordResults(ctx context.Context) (taken bool, err error) {
 	if len(events) == 0 {
 		return false, nil
 	}
-	lost, err := v.record(ctx, events, nil, nil)
+	lost, err := v.record(ctx, &plan{takes: events})
 	if err == nil && !lost {
 		v.done = nil
 	}

@@ -71,20 +71,22 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 	now := later(v.e.Clock.Now().UTC(), fold.Time)
 	closes := fold.Closes
 	taken := &history.Record{Number: fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
-	before := fold.Mail()
+	own, err := v.e.readLedger(ctx, v.run, old.Generation)
+	if err != nil {
+		return nil, 0, err
+	}
 	if start := startIn(view); fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
 		taken.Events = []history.Event{start, item.Event}
-		before = start.Mail
+		own.remember(start)
 	}
-	known := slices.Contains(before, item.Event.(history.Mail).MailID())
-	if !known && meantForEarlier(item, old) {
-		return nil, 0, nil
+	known, by, err := v.takenByLog(ctx, item, own, old.Generation)
+	if err != nil || !known && meantForEarlier(item, old) {
+		return nil, 0, err
 	}
 	switch event := item.Event.(type) {
 	case *history.TerminateRequested:
 		if known {
-			closed, err = v.takenBy(ctx, item.Key, old.Generation)
-			return nil, closed, err
+			return nil, by, nil
 		}
 		if closes != nil {
 			return nil, 0, nil
@@ -103,7 +105,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		if closes == nil {
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
-		next, err := v.resetItem(ctx, old, event)
+		next, err := v.resetItem(ctx, old, event, own, taken)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -115,35 +117,28 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 	return commit, closed, nil
 }
 
-// takenBy finds the latest generation whose log names an item: 0, if none does.
-func (v *visit) takenBy(ctx context.Context, key string, latest int) (generation int, err error) {
-	for generation = latest; generation > 0; generation-- {
-		log, err := v.e.readLedger(ctx, v.run, generation)
-		if err != nil {
-			return 0, err
-		}
-		if _, named := log.items[key]; named {
-			break
-		}
+// takenByLog says whether a log has mail already, and which generation's: 0, if it is known by its id alone.
+func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, present int) (known bool, by int, err error) {
+	if _, named := own.items[item.Key]; named {
+		return true, present, nil
 	}
-	return generation, nil
+	if own.mayBeOfEarlier(item) {
+		_, by, err = v.takenBefore(ctx, item, present)
+	}
+	_, known = own.mail[item.Event.(history.Mail).MailID()]
+	return known || by > 0, by, err
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
-func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested) (Item, error) {
+func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested, own *ledger, last *history.Record) (Item, error) {
 	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),
 		Parent: old.Parent, Attributes: old.Attributes, Base: &history.Base{Generation: event.Generation, Record: event.Record}}
 	var later []history.Mail
 	answered := map[string]history.UpdatePhase{}
 	err := v.e.eachRecord(ctx, v.run, event.Generation, func(rec *history.Record) {
 		for _, happened := range rec.Events {
-			if first, ok := happened.(*history.Started); ok {
-				started.Mail = append(started.Mail, first.Mail...)
-			}
-			if mail, ok := happened.(history.Mail); ok {
-				if started.Mail = append(started.Mail, mail.MailID()); rec.Number > event.Record {
-					later = append(later, mail)
-				}
+			if mail, ok := happened.(history.Mail); ok && rec.Number > event.Record {
+				later = append(later, mail)
 			}
 		}
 		for _, command := range rec.Commands {
@@ -152,7 +147,7 @@ func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.Rese
 			}
 		}
 	})
-	started.Mail = append(started.Mail, event.ID)
+	own.handOn(started, last, v.e.config.KnownMail)
 	for _, letter := range later { // requests to cancel or to end it are forgotten
 		switch letter := letter.(type) {
 		case *history.SignalReceived:

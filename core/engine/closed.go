@@ -60,15 +60,14 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 		v.considerTaken(p, item, claim.author, generation)
 		return false, nil
 	}
-	mail, isMail := item.Event.(history.Mail)
-	if isMail {
-		if here, known := closed.mail[mail.MailID()]; known && !here {
-			return false, v.lookBack(ctx, p, item, 0, generation)
+	if closed.mayBeOfEarlier(item) {
+		if found, err := v.lookForMail(ctx, p, item, generation); found || err != nil {
+			return false, err
 		}
 	}
 	p.tidy = append(p.tidy, item.Key) // too late, or another filing of what the log has
 	v.forgetTask(item.Event, generation)
-	return isMail, nil
+	return isMail(item), nil
 }
 
 // finishEarlier sends again what the closing records of some generations ask for.

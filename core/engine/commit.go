@@ -13,23 +13,23 @@ import (
 
 // record runs one activation, puts it as the next record, and sends what its commands ask for: put, send, delete,
 // acknowledge (PROTOCOL.md rule 3). Look: another invocation has put a record in its place, or there is more to do.
-func (v *visit) record(ctx context.Context, takes []history.Event, again []history.Item, resumes []int64) (look bool, err error) {
+func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 	l := v.slot.live
 	now := later(v.e.Clock.Now(), l.time)
 	number := l.position.Record + 1
 	before := l.exec.State()
 	var done executor.Completion
 	err = v.e.guard(l.exec, func() (err error) {
-		done, err = l.exec.Activate(executor.Activation{Record: number, Time: now, Events: takes})
+		done, err = l.exec.Activate(executor.Activation{Record: number, Time: now, Events: p.takes})
 		return err
 	})
 	if err != nil {
 		v.slot.drop()
 		return false, blockFor(err)
 	}
-	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: again,
-		Resumes: append(resumes, v.stepsOfBase(takes)...), Events: takes, Commands: done.Commands}
-	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, takes, &done, before, now)}
+	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: p.again,
+		Resumes: append(p.resumes, v.stepsOfBase(p.takes)...), Events: p.takes, Commands: done.Commands}
+	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, p.takes, &done, before, now)}
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
@@ -285,22 +285,16 @@ func (s *Summary) close(command history.Terminal, now time.Time) {
 }
 
 // closing adds the start of the next generation to a commit that begins one (rule 6): with the signals that the code has
-// not taken, and the ids of all mail.
+// not taken, and what there is to know of the mail that was.
 func (v *visit) closing(commit *Commit, command history.Terminal) {
 	next, ok := command.(*history.ContinueAsNew)
 	if !ok {
 		return
 	}
 	l := v.slot.live
-	mail := slices.Collect(maps.Keys(l.ledger.mail))
-	for _, event := range commit.Record.Events { // not in the ledger before the record is put
-		if taken, ok := event.(history.Mail); ok {
-			mail = append(mail, taken.MailID())
-		}
-	}
-	slices.Sort(mail)
 	started := &history.Started{Generation: commit.Generation + 1, Workflow: next.Workflow, Input: next.Input, Seed: v.e.seed(),
-		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: l.exec.Unread(), Mail: mail}
+		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: l.exec.Unread()}
+	l.ledger.handOn(started, commit.Record, v.e.config.KnownMail)
 	item := v.e.newItem(started, started.Generation, true)
 	commit.Next = &item
 }

@@ -62,9 +62,7 @@ func (v *visit) knowMail(view *View) {
 		return
 	}
 	if start := startIn(view); start != nil {
-		for _, id := range start.Mail {
-			set(&l.ledger.mail, id, false)
-		}
+		l.ledger.remember(start)
 	}
 }
 
@@ -91,10 +89,12 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 		_, news = l.exec.Pending(event.Resolves())
 		news = news && l.closes == nil
 	case history.Mail:
-		here, known := l.ledger.mail[event.MailID()]
-		if known && !here {
-			return false, v.lookBack(ctx, p, item, 0, l.position.Generation)
+		if l.ledger.mayBeOfEarlier(item) {
+			if found, err := v.lookForMail(ctx, p, item, l.position.Generation); found || err != nil {
+				return false, err
+			}
 		}
+		_, known := l.ledger.mail[event.MailID()]
 		news = !known && l.closes == nil && !meantForEarlier(item, l.summary)
 	}
 	if !news {
@@ -151,39 +151,66 @@ func (p *plan) leave(until time.Time) {
 	}
 }
 
-// lookBack decides on an item that a generation before the present one may have taken (generation 0: mail, of any). It is
-// rare: it means that the author of that generation's end is still tidying up, or died.
+// lookBack decides on an item that belongs to a generation before the present one. It is rare: it means that the author of
+// that generation's end is still tidying up, or died.
 func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, present int) error {
-	first, last := generation, generation
-	if generation == 0 {
-		first, last = 1, present-1
-	}
-	for g := last; g >= first && g >= 1; g-- {
-		closed, err := v.e.readLedger(ctx, v.run, g)
+	if generation < present {
+		log, err := v.e.readLedger(ctx, v.run, generation)
 		if err != nil {
 			return err
 		}
-		claim, named := closed.items[item.Key]
-		if !named {
-			continue
+		if claim, named := log.items[item.Key]; named {
+			v.considerEarlier(p, item, claim, generation)
+			return nil
 		}
-		a := claim.author
-		switch {
-		case claim.filing != item.Event.Filing(), a.name == v.author && a.newest <= v.sent[g]:
-			p.tidy = append(p.tidy, item.Key)
-		case a.name != v.author && !v.e.Authors.Dead(a.name, a.until, p.now):
-			p.leave(a.until)
-		default:
-			p.tidy = append(p.tidy, item.Key)
-			if !slices.Contains(p.earlier, g) {
-				p.earlier = append(p.earlier, g)
-			}
-		}
-		return nil
 	}
 	p.tidy = append(p.tidy, item.Key) // too late
 	v.forgetTask(item.Event, generation)
 	return nil
+}
+
+// lookForMail decides on mail, if a generation before the present one took it.
+func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, present int) (found bool, err error) {
+	claim, by, err := v.takenBefore(ctx, item, present)
+	if err != nil || by == 0 {
+		return false, err
+	}
+	v.considerEarlier(p, item, claim, by)
+	return true, nil
+}
+
+// takenBefore finds the generation before the present one that took an item of mail: 0, if there is none, back to one that
+// began before the item was sent.
+func (v *visit) takenBefore(ctx context.Context, item Item, present int) (taken claim, by int, err error) {
+	for by = present - 1; by > 0; by-- {
+		log, err := v.e.readLedger(ctx, v.run, by)
+		if err != nil {
+			return claim{}, 0, err
+		}
+		if taken, named := log.items[item.Key]; named {
+			return taken, by, nil
+		}
+		if log.began.Before(item.stamped().Add(-mailSkew)) {
+			break
+		}
+	}
+	return claim{}, 0, nil
+}
+
+// considerEarlier decides who tidies an item that an earlier generation's log has.
+func (v *visit) considerEarlier(p *plan, item Item, taken claim, generation int) {
+	a := taken.author
+	switch {
+	case taken.filing != item.Event.Filing(), a.name == v.author && a.newest <= v.sent[generation]:
+		p.tidy = append(p.tidy, item.Key)
+	case a.name != v.author && !v.e.Authors.Dead(a.name, a.until, p.now):
+		p.leave(a.until)
+	default:
+		p.tidy = append(p.tidy, item.Key)
+		if !slices.Contains(p.earlier, generation) {
+			p.earlier = append(p.earlier, generation)
+		}
+	}
 }
 
 // take puts the news into the order in which they count: the start, then by the time of filing.

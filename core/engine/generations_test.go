@@ -3,8 +3,10 @@ package engine_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -208,4 +210,142 @@ func TestLeftChildOutlivesTheProcess(t *testing.T) {
 			})
 		})
 	}
+}
+
+// few takes a signal in each of four generations, which know one letter of those before.
+func few(w *world) []workflow.Definition {
+	w.adjust = func(_ string, c *engine.Config) { c.KnownMail = 1 }
+	return only("main", func(_ *world, ctx workflow.Context, input string) (string, error) {
+		word, err := workflow.AwaitSignal(ctx, goSignal)
+		if err != nil || len(input) == 3 {
+			return input + word, err
+		}
+		return workflow.ContinueAsNew(ctx, func(workflow.Context, string) (string, error) { return "", nil }, input+word)
+	})(w)
+}
+
+// TestForgottenMail: generations hand on the newest ids of mail alone, for senders who repeat theirs. What a queue brings again is
+// found in the log that took it, however long ago.
+func TestForgottenMail(t *testing.T) {
+	send := func(w *world, ids ...string) {
+		for _, id := range ids {
+			w.pass(time.Minute)
+			w.signal("r", "m"+id, "go", `"`+id+`"`)
+			w.settle()
+		}
+	}
+	first := func(w *world) (again letter) {
+		w.put(w.begun(`""`))
+		w.settle()
+		message := w.filed("ma", `"a"`)
+		again = *message
+		w.put(message)
+		w.settle()
+		return again
+	}
+	t.Run("come again", func(t *testing.T) {
+		simulate(t, few, func(w *world) {
+			again := first(w)
+			send(w, "b", "c")
+			w.put(&again)
+			w.settle()
+			require.Empty(w.t, w.inbox("r"))
+			send(w, "d")
+			w.ends(`"abcd"`)
+		})
+	})
+	t.Run("come again after the end", func(t *testing.T) {
+		simulate(t, few, func(w *world) {
+			again := first(w)
+			send(w, "b", "c", "d")
+			w.put(&again)
+			w.ends(`"abcd"`)
+			require.Empty(w.t, w.inbox("r"))
+		})
+	})
+	t.Run("late, and never taken", func(t *testing.T) {
+		simulate(t, few, func(w *world) {
+			w.put(w.begun(`""`))
+			w.settle()
+			late := w.filed("ma", `"a"`)
+			require.NoError(w.t, w.store.Delete(w.t.Context(), "r", []string{"mail#ma"})) // its caller died before it was filed
+			send(w, "b", "c")
+			w.put(late)
+			w.settle()
+			send(w, "d")
+			w.ends(`"bcad"`)
+		})
+	})
+	t.Run("not forgotten: the newest, repeated by its sender", func(t *testing.T) {
+		simulate(t, few, func(w *world) {
+			first(w)
+			send(w, "b", "b", "c", "d")
+			w.ends(`"abcd"`)
+			require.Equal(w.t, []string{"mc"}, w.log("r", 4)[0].Events[0].(*history.Started).Mail)
+		})
+	})
+	t.Run("that ended the run before a reset", func(t *testing.T) {
+		simulate(t, few, func(w *world) {
+			w.start("r", "main", `""`)
+			w.settle()
+			w.terminate("r", "t")
+			message := w.takeOne("resume r with mail#t")
+			again := *message
+			w.put(message)
+			w.settle()
+			require.Equal(w.t, history.Terminated, w.summary("r").Status)
+			require.NoError(w.t, w.reset("r", "x", 1))
+			w.settle()
+			send(w, "a", "b")
+			w.put(&again)
+			w.settle()
+			require.Equal(w.t, history.Running, w.summary("r").Status)
+			send(w, "c", "d")
+			w.ends(`"abcd"`)
+		})
+	})
+}
+
+// TestAnswerOfAForgottenUpdate: a caller who looks for an answer finds it, however many generations have begun since.
+func TestAnswerOfAForgottenUpdate(t *testing.T) {
+	simulate(t, func(w *world) []workflow.Definition {
+		w.adjust = func(_ string, c *engine.Config) { c.KnownMail = 1 }
+		return only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+			added := 0
+			workflow.HandleUpdate(ctx, addUpdate, func(_ workflow.Context, k int) (int, error) {
+				added = k
+				return n + k, nil
+			})
+			if err := workflow.AwaitCondition(ctx, func() bool { return added > 0 }); err != nil || n+added >= 7 {
+				return n + added, err
+			}
+			return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n+added)
+		})(w)
+	}, func(w *world) {
+		w.start("r", "main", "0")
+		w.settle()
+		w.newProcess("api")
+		hold := w.plan(fault{kind: pause, op: "look", role: "api"})
+		waiting := make(chan engine.UpdateAnswer)
+		go func() {
+			p := w.process("api")
+			ctx, cancel := context.WithTimeout(p.in(), 10*time.Minute)
+			defer cancel()
+			answer, err := p.engine.Update(ctx, engine.MailRequest{Run: "r", ID: "u1"}, "add", history.Payload("1"))
+			assert.NoError(w.t, err)
+			waiting <- answer
+		}()
+		synctest.Wait()
+		w.settle()
+		for _, id := range []string{"u2", "u3"} {
+			_, err := w.update(id, "add", "2")
+			require.NoError(w.t, err)
+		}
+		hold.release()
+		w.pass(10 * time.Minute)
+		require.Equal(w.t, "1", string((<-waiting).Result))
+		_, err := w.update("u4", "add", "2")
+		require.NoError(w.t, err)
+		w.ends("7")
+	})
 }

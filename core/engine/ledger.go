@@ -14,7 +14,10 @@ type ledger struct {
 	items   map[string]claim    // items named by a record, by key
 	steps   map[int64]*openStep // that are pending
 	authors map[string]*author
-	mail    map[string]bool     // ids of all mail taken, in this generation (true) or before it (false)
+	mail    map[string]bool     // ids of mail taken, in this generation (true) or before it (false)
+	letters []string            // the same ids, in the order of taking
+	began   time.Time           // the generation
+	forgot  time.Time           // until then, more mail was taken than is known
 	asked   map[int64]bool      // activities whose cancellation is in the log
 	timers  map[int64]time.Time // that are waited for: when they are due
 }
@@ -59,6 +62,9 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		set(&l.authors, rec.Author, a)
 	}
 	a.until, a.newest, a.asks, a.time, a.base = rec.Until, rec.Number, rec.Commands, rec.Time, false
+	if rec.Number == 1 {
+		l.began = rec.Time
+	}
 	for _, item := range rec.Again {
 		set(&l.items, item.Key, claim{item.Filing, a})
 	}
@@ -81,11 +87,9 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		switch event := event.(type) {
 		case *history.Started:
 			a.base = event.Base != nil
-			for _, id := range event.Mail {
-				set(&l.mail, id, false)
-			}
+			l.remember(event)
 		case history.Mail:
-			set(&l.mail, event.MailID(), true)
+			l.letter(event.MailID(), true)
 		case *history.ActivityResolved:
 			delete(l.steps, event.Seq)
 		case *history.TimerFired:
@@ -106,6 +110,63 @@ func (l *ledger) add(generation int, rec *history.Record) {
 			delete(l.timers, command.Seq())
 		}
 	}
+}
+
+// mailSkew is how far the clock of a sender's machine may be ahead of that of a run's.
+const mailSkew = time.Second
+
+// remember notes which mail earlier generations took.
+func (l *ledger) remember(start *history.Started) {
+	for _, id := range start.Mail {
+		l.letter(id, false)
+	}
+	for _, signal := range start.Signals { // whose ids may be forgotten by now
+		l.letter(signal.ID, false)
+	}
+	for _, letter := range start.Letters {
+		l.letter(letter.MailID(), false)
+	}
+	l.forgot = start.Forgot
+}
+
+func (l *ledger) letter(id string, here bool) {
+	if _, known := l.mail[id]; !known {
+		l.letters = append(l.letters, id)
+	}
+	set(&l.mail, id, here)
+}
+
+// handOn has the start of the next generation say which mail was taken so far, last of all in the record that ends this one: the
+// newest ids, so many at most, and how far back they reach.
+func (l *ledger) handOn(start *history.Started, last *history.Record, most int) {
+	letters := slices.Clone(l.letters)
+	for _, event := range last.Events {
+		if mail, ok := event.(history.Mail); ok {
+			letters = append(letters, mail.MailID())
+		}
+	}
+	over := max(0, len(letters)-most)
+	start.Mail, start.Forgot = letters[over:], l.forgot
+	switch {
+	case over == 0:
+	case !l.began.IsZero() && !l.mail[letters[over-1]]: // all that is forgotten came before this generation
+		start.Forgot = l.began
+	default:
+		start.Forgot = last.Time
+	}
+}
+
+// mayBeOfEarlier says whether an item is mail that an earlier generation may have taken: that one's id is handed on, or it was
+// sent when more was taken than is known.
+func (l *ledger) mayBeOfEarlier(item Item) bool {
+	mail, ok := item.Event.(history.Mail)
+	if !ok {
+		return false
+	}
+	if here, known := l.mail[mail.MailID()]; known {
+		return !here
+	}
+	return item.stamped().Before(l.forgot.Add(mailSkew))
 }
 
 // asksWaiting says whether a record asks a step to stop that nobody runs at the moment.

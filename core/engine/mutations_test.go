@@ -36,7 +36,7 @@ func run(t *testing.T, root string, m mutation.Mutation) (output string, failed 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	pattern := "^" + strings.ReplaceAll(m.Test, "/", "$/^") + "$"
-	command := exec.CommandContext(ctx, "go", "test", m.Overlay(t, root), "-vet=off", "-timeout=60s", "-failfast", "-run", pattern, "./core/engine")
+	command := exec.CommandContext(ctx, "go", "test", m.Overlay(t, root), "-vet=off", "-ldflags=-s -w", "-timeout=60s", "-failfast", "-run", pattern, "./core/engine")
 	command.Dir = root
 	out, err := command.CombinedOutput()
 	return string(out), err != nil

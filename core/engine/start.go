@@ -107,21 +107,16 @@ func (e *Engine) firstStart(ctx context.Context, there *Summary) (*Summary, erro
 	return &first, nil
 }
 
-// mostKnown is how many ids of mail a run knows that the one before took, the newest: their senders may repeat them, and a message
-// has no place for all. What a queue brings again has an old stamp: see meantForEarlier.
-const mostKnown = 1000
-
 // reuse begins a new generation of a run that has ended.
 func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary) (*Summary, bool, error) {
 	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
 		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
-	before, err := e.fold(ctx, there.Run, there.Generation)
+	before, err := e.readLedger(ctx, there.Run, there.Generation)
 	if err != nil {
 		return nil, false, e.unavailable(err, "the run was not started: the log of the one before was not read")
 	}
 	item := e.startItem(summary)
-	mail := before.Mail()
-	item.Event.(*history.Started).Mail = mail[max(0, len(mail)-mostKnown):]
+	before.handOn(item.Event.(*history.Started), &history.Record{}, e.config.KnownMail) // what a queue brings again is told by its stamp: see meantForEarlier
 	message := Resume{Run: request.Run, Unblock: there.Blocked != nil}
 	if !e.Together { // message first, as with any start
 		carrying := item

@@ -39,13 +39,17 @@ func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name strin
 		request.ID = e.NewID()
 	}
 	answer := UpdateAnswer{Accepted: Accepted{ID: request.ID}}
-	if summary, err := e.Get(ctx, request.Run); err == nil && summary.Status.Closed() {
-		err := e.findAnswer(ctx, request.Run, &answer, &answerSearch{})
+	after := Position{}
+	summary, err := e.Get(ctx, request.Run)
+	switch {
+	case err != nil: // as the mail will tell
+	case summary.Status.Closed():
+		err := e.findAnswer(ctx, request.Run, &answer, &answerSearch{from: summary.Generation})
 		return answer, err
-	}
-	after, err := e.beforeAnswer(ctx, request)
-	if err != nil {
-		return UpdateAnswer{}, e.unavailable(err, "it was not accepted")
+	default:
+		if after, err = e.beforeAnswer(ctx, request, summary.Generation); err != nil {
+			return UpdateAnswer{}, e.unavailable(err, "it was not accepted")
+		}
 	}
 	accepted, err := e.mail(ctx, request, func(id string) history.Event { return history.NewUpdate(id, name, input) }, false)
 	if err != nil {
@@ -55,26 +59,26 @@ func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name strin
 	return answer, nil
 }
 
-// beforeAnswer is a place in the log that comes before the answer to an update: where a live run stands, if it does not know
-// the update, else the beginning.
-func (e *Engine) beforeAnswer(ctx context.Context, request MailRequest) (Position, error) {
+// beforeAnswer is a place in the log that comes before the answer to an update that no earlier generation has: where a live run
+// stands, if it does not know the update, else the beginning.
+func (e *Engine) beforeAnswer(ctx context.Context, request MailRequest, generation int) (Position, error) {
 	s, err := e.live.hold(ctx, request.Run)
 	if err != nil {
 		return Position{}, err
 	}
 	defer e.live.release(s)
 	if s.live == nil || s.live.exec == nil {
-		return Position{}, nil
+		return Position{Generation: generation}, nil
 	}
 	if _, known := s.live.ledger.mail[request.ID]; known {
-		return Position{}, nil
+		return Position{Generation: generation}, nil
 	}
 	return s.live.position, nil
 }
 
 // AwaitUpdate waits until an update that was sent is completed or rejected, or the context ends, as [Engine.Update] does.
 func (e *Engine) AwaitUpdate(ctx context.Context, run string, sent UpdateAnswer) (UpdateAnswer, error) {
-	search := &answerSearch{at: sent.after}
+	search := &answerSearch{at: sent.after, from: sent.after.Generation}
 	err := e.until(ctx, run, func() (bool, error) {
 		err := e.findAnswer(ctx, run, &sent, search)
 		return final(sent.Phase), err
@@ -90,7 +94,10 @@ func final(phase history.UpdatePhase) bool {
 }
 
 // answerSearch remembers how far the log was searched.
-type answerSearch struct{ at Position }
+type answerSearch struct {
+	at   Position
+	from int // the earliest generation that is to be searched, unless one says that it is an earlier one that took the update
+}
 
 // findAnswer searches the log, from where the last search ended, for the update's answers.
 func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswer, search *answerSearch) error {
@@ -98,17 +105,19 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 	if err != nil {
 		return e.unavailable(err, "the update is accepted, but its answer was not found out about")
 	}
-	if search.at.Generation != view.Summary.Generation {
-		search.at = Position{Generation: view.Summary.Generation}
+	present := view.Summary.Generation
+	if search.at.Generation != present {
+		search.at = Position{Generation: present}
 	}
-	earlier, err := e.searchLog(ctx, run, view, answer, search)
-	for generation := view.Summary.Generation - 1; err == nil && earlier && generation > 0; generation-- {
-		of := &View{Summary: &Summary{Generation: generation}, More: true}
-		earlier, err = e.searchLog(ctx, run, of, answer, &answerSearch{at: Position{Generation: generation}})
+	answered, earlier, err := e.searchLog(ctx, run, view, answer, search)
+	for g := present - 1; err == nil && !answered && g > 0 && (earlier || g >= search.from); g-- {
+		of := &View{Summary: &Summary{Generation: g}, More: true}
+		answered, earlier, err = e.searchLog(ctx, run, of, answer, &answerSearch{at: Position{Generation: g}})
 	}
 	if err != nil {
 		return e.unavailable(err, "the update is accepted, but its answer was not found out about")
 	}
+	search.from = present // the earlier ones have ended
 	if final(answer.Phase) {
 		return nil
 	}
@@ -118,25 +127,25 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 	return nil
 }
 
-// searchLog searches one generation's log from where the last search ended. Earlier: there is no answer in it, but an
+// searchLog searches one generation's log from where the last search ended, and says whether it has an answer, and whether an
 // earlier generation took the update.
-func (e *Engine) searchLog(ctx context.Context, run string, view *View, answer *UpdateAnswer, search *answerSearch) (earlier bool, err error) {
+func (e *Engine) searchLog(ctx context.Context, run string, view *View, answer *UpdateAnswer, search *answerSearch) (answered, earlier bool, err error) {
 	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: view.Summary.Generation, page: view.Records, more: view.More, last: search.at.Record}
 	for {
 		rec, err := log.next()
 		if rec == nil || err != nil {
-			return earlier, err
+			return answered, earlier, err
 		}
 		search.at.Record = rec.Number
 		for _, event := range rec.Events {
-			if started, ok := event.(*history.Started); ok && slices.Contains(started.Mail, answer.ID) {
-				earlier = true
+			if started, ok := event.(*history.Started); ok {
+				earlier = slices.Contains(started.Mail, answer.ID)
 			}
 		}
 		for _, command := range rec.Commands {
 			if respond, ok := command.(*history.RespondUpdate); ok && respond.ID == answer.ID {
 				answer.Phase, answer.Result, answer.Failure = respond.Phase, respond.Result, respond.Failure
-				earlier = false
+				answered = true
 			}
 		}
 	}

@@ -1,5 +1,7 @@
 package history
 
+import "time"
+
 // Started is the first event of a generation.
 type Started struct {
 	filed
@@ -14,8 +16,12 @@ type Started struct {
 	Attributes Attributes
 	// Signals that the generation before had received and not yet taken, in order (continue-as-new).
 	Signals []*SignalReceived
-	// Mail lists the ids of mail that earlier generations took, so that a repeated one is known (PROTOCOL.md rule 6).
+	// Mail lists the ids of the mail that earlier generations took, the newest last, so that a repeated one is known (PROTOCOL.md
+	// rule 6).
 	Mail []string
+	// Forgot is until when more mail was taken than Mail lists: what was sent before may be some of it, come again. Zero: it
+	// lists all.
+	Forgot time.Time
 	// Base is where a reset run goes on: its log begins with the records of an earlier generation, and this event comes
 	// after them. Then only the seed and the letters count: a run that was reset does not draw again what it drew before.
 	Base *Base
@@ -60,6 +66,7 @@ func (e *Started) write(w *writer) {
 		w.endList()
 	}
 	w.textsIf("mail", e.Mail)
+	w.timeIf("forgot", e.Forgot)
 	if e.Base != nil {
 		w.name("base")
 		w.begin()
@@ -101,6 +108,8 @@ func (e *Started) read(key []byte, r *reader) {
 		}
 	case "mail":
 		e.Mail = r.texts()
+	case "forgot":
+		e.Forgot = r.time()
 	case "base":
 		e.Base = &Base{}
 		for key, more := r.first(); more; key, more = r.next() {

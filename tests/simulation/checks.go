@@ -29,15 +29,22 @@ type checkedRun struct {
 	answers     map[string]engine.UpdateAnswer
 	completed   map[string]bool     // activities whose completion was accepted, by the key of their result
 	logged      map[string][]string // final answers to updates, as the logs have them: one for each generation that gave it
-	order       map[string]int      // of mail in the log
+	order       map[string]int      // of mail in the log: how much was taken before
+	count       int                 // of mail taken
 	resets      []reset             // whose sender was told that they are accepted
 }
 
-// filing is when mail came: the event at which it came first, and the time at which it came last.
+// filing is when mail came: the event at which it came first, and the time at which it came last; and its stamp, by filing.
 type filing struct {
-	event int
-	last  time.Time
+	event  int
+	last   time.Time
+	stamps map[string]int64
+	taken  int64 // the stamp with which it was taken
+	again  bool  // it was taken a second time, long after the first: as another mail
 }
+
+// mailKey is the key of mail, of whatever kind.
+func mailKey(id string) string { return history.NewSignal(id, "", nil).Key(0) }
 
 // acceptedMail is mail whose sender was told that it is accepted.
 type acceptedMail struct {
@@ -103,8 +110,9 @@ func (c *checks) filed(run string, item engine.Item) {
 	if _, mail := item.Event.(history.Mail); mail {
 		of, before := c.runs[run].filed[item.Key]
 		if of.last = c.s.now; !before {
-			of.event = c.s.events
+			of.event, of.stamps = c.s.events, map[string]int64{}
 		}
+		of.stamps[item.Event.Filing()] = item.Stamp
 		c.runs[run].filed[item.Key] = of
 	}
 }

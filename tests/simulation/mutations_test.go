@@ -96,7 +96,7 @@ func TestMutations(t *testing.T) {
 			processors <- struct{}{}
 			defer func() { <-processors }()
 			binary := filepath.Join(t.TempDir(), "mutant")
-			build := exec.CommandContext(t.Context(), "go", "test", "-c", m.Overlay(t, root), "-vet=off", "-o", binary, "./tests/simulation")
+			build := exec.CommandContext(t.Context(), "go", "test", "-c", m.Overlay(t, root), "-vet=off", "-ldflags=-s -w", "-o", binary, "./tests/simulation")
 			build.Dir = root
 			output, err := build.CombinedOutput()
 			require.NoError(t, err, "%s", output)

@@ -40,7 +40,7 @@ func (c *checks) quiet() {
 			id := fmt.Sprintf("%s.%d.%d", name, summary.Generation, p.seq)
 			if child := c.s.summary(id); child == nil || child.Status.Closed() {
 				c.s.violate("run %s waits for ever, for its child %s, which is not there, or has ended", name, id)
-			} else if p.asked && !c.runs[id].taken[history.NewCancel("parent."+id, "").Key(0)] {
+			} else if p.asked && !c.runs[id].taken[mailKey("parent."+id)] {
 				c.s.violate("run %s has asked its child %s to stop, which was not told", name, id)
 			}
 		}
@@ -65,7 +65,7 @@ func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
 func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) {
 	last := map[string]acceptedMail{}
 	for _, l := range run.letters {
-		key := history.NewSignal(l.id, "", nil).Key(0)
+		key := mailKey(l.id)
 		order, taken := run.order[key]
 		if !taken {
 			if !summary.Status.Closed() && !run.tooLate[key] {
@@ -76,7 +76,7 @@ func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) 
 		if l.overtakes || run.tooLate[key] {
 			continue
 		}
-		if before, more := last[l.sender]; more && order < run.order[history.NewSignal(before.id, "", nil).Key(0)] {
+		if before, more := last[l.sender]; more && order < run.order[mailKey(before.id)] {
 			c.s.violate("run %s: mail %s of %s was taken before %s", name, l.id, l.sender, before.id)
 		}
 		last[l.sender] = l

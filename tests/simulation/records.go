@@ -40,6 +40,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 		if !c.anew[commit.Run] {
 			c.s.violate("run %s was begun anew, which nobody asked for", commit.Run)
 		}
+		run.count++                  // a reset, of which there is no record
 		for key := range run.filed { // order-insensitive: a set is made
 			run.tooLate[key] = run.tooLate[key] || !run.taken[key]
 		}
@@ -75,7 +76,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	for _, command := range rec.Commands {
 		log.ask(command, rec.Time)
 		if respond, ok := command.(*history.RespondUpdate); ok {
-			if before := log.phases[respond.ID]; before == respond.Phase || before != "" && before != history.UpdateAccepted {
+			if before := log.phases[respond.ID]; (before == respond.Phase || before != "" && before != history.UpdateAccepted) && !run.filed[mailKey(respond.ID)].again {
 				c.s.violate("%s answers update %s a second time", where, respond.ID)
 			}
 			log.phases[respond.ID] = respond.Phase
@@ -194,14 +195,18 @@ func (l *checkedLog) ask(command history.Command, at time.Time) {
 func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, generation int, event history.Event) {
 	key := event.Key(generation)
 	if _, mail := event.(history.Mail); mail {
-		if run.taken[key] {
+		filed, ok := run.filed[key]
+		stamp := filed.stamps[event.Filing()]
+		since := run.count - 1 - run.order[key]                                   // mail taken after it
+		if run.taken[key] && (stamp == filed.taken || since < c.s.limits.known) { // else its sender has repeated what is forgotten by now
 			c.s.violate("%s takes %s a second time", where, key)
 		}
-		if filed, ok := run.filed[key]; ok && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
+		if ok && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
-		run.taken[key] = true
-		run.order[key] = len(run.order)
+		filed.taken, filed.again = stamp, run.taken[key]
+		run.filed[key], run.taken[key], run.order[key] = filed, true, run.count
+		run.count++
 	}
 	if log.keys[key] {
 		c.s.violate("%s takes %s a second time", where, key)

@@ -16,7 +16,6 @@ type Fold struct {
 	Time    time.Time // of the last record
 	Closes  history.Terminal
 	pending []Pending
-	mail    []string
 }
 
 // Pending is a command whose answer is waited for, and when it was recorded.
@@ -35,11 +34,8 @@ func (f *Fold) Add(rec *history.Record) {
 			if f.Started == nil {
 				f.Started = event
 			}
-			f.mail = append(f.mail, event.Mail...)
 		case history.Resolution:
 			f.drop(event.Resolves())
-		case history.Mail:
-			f.mail = append(f.mail, event.MailID())
 		}
 	}
 	for _, command := range rec.Commands {
@@ -83,6 +79,3 @@ func (f *Fold) drop(seq int64) {
 
 // Pending lists what is waited for, in order of sequence numbers.
 func (f *Fold) Pending() []Pending { return f.pending }
-
-// Mail lists the ids of all mail that the log has, or was told of by earlier generations.
-func (f *Fold) Mail() []string { return f.mail }
