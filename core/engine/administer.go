@@ -122,9 +122,7 @@ func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, present 
 	if _, named := own.items[item.Key]; named {
 		return true, present, nil
 	}
-	if own.mayBeOfEarlier(item) {
-		_, by, err = v.takenBefore(ctx, item, present)
-	}
+	_, by, err = v.takenBefore(ctx, item, own, present)
 	_, known = own.mail[item.Event.(history.Mail).MailID()]
 	return known || by > 0, by, err
 }

@@ -60,14 +60,13 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 		v.considerTaken(p, item, claim.author, generation)
 		return false, nil
 	}
-	if closed.mayBeOfEarlier(item) {
-		if found, err := v.lookForMail(ctx, p, item, generation); found || err != nil {
-			return false, err
-		}
+	if found, err := v.lookForMail(ctx, p, item, closed, generation); found || err != nil {
+		return false, err
 	}
 	p.tidy = append(p.tidy, item.Key) // too late, or another filing of what the log has
 	v.forgetTask(item.Event, generation)
-	return isMail(item), nil
+	_, isMail := item.Event.(history.Mail)
+	return isMail, nil
 }
 
 // finishEarlier sends again what the closing records of some generations ask for.

@@ -89,10 +89,8 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 		_, news = l.exec.Pending(event.Resolves())
 		news = news && l.closes == nil
 	case history.Mail:
-		if l.ledger.mayBeOfEarlier(item) {
-			if found, err := v.lookForMail(ctx, p, item, l.position.Generation); found || err != nil {
-				return false, err
-			}
+		if found, err := v.lookForMail(ctx, p, item, l.ledger, l.position.Generation); found || err != nil {
+			return false, err
 		}
 		_, known := l.ledger.mail[event.MailID()]
 		news = !known && l.closes == nil && !meantForEarlier(item, l.summary)
@@ -169,20 +167,20 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 	return nil
 }
 
-// lookForMail decides on mail, if a generation before the present one took it.
-func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, present int) (found bool, err error) {
-	claim, by, err := v.takenBefore(ctx, item, present)
+// lookForMail decides on mail that the present generation has not taken, if one before it has.
+func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger, present int) (found bool, err error) {
+	taken, by, err := v.takenBefore(ctx, item, own, present)
 	if err != nil || by == 0 {
 		return false, err
 	}
-	v.considerEarlier(p, item, claim, by)
+	v.considerEarlier(p, item, taken, by)
 	return true, nil
 }
 
-// takenBefore finds the generation before the present one that took an item of mail: 0, if there is none, back to one that
-// began before the item was sent.
-func (v *visit) takenBefore(ctx context.Context, item Item, present int) (taken claim, by int, err error) {
-	for by = present - 1; by > 0; by-- {
+// takenBefore finds the generation before the present one that took an item of mail; 0: none is known to have.
+func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, present int) (taken claim, by int, err error) {
+	maybe, since := own.mayBeOfEarlier(item)
+	for by = present - 1; maybe && by > 0; by-- {
 		log, err := v.e.readLedger(ctx, v.run, by)
 		if err != nil {
 			return claim{}, 0, err
@@ -190,9 +188,7 @@ func (v *visit) takenBefore(ctx context.Context, item Item, present int) (taken 
 		if taken, named := log.items[item.Key]; named {
 			return taken, by, nil
 		}
-		if log.began.Before(item.stamped().Add(-mailSkew)) {
-			break
-		}
+		maybe = !log.began.Before(since)
 	}
 	return claim{}, 0, nil
 }

@@ -29,8 +29,8 @@ type Config struct {
 	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000. Of the others, 16
 	// at a time are replayed from their logs for messages, and 16 for queries, however many are due: the rest wait.
 	LiveRuns int
-	// KnownMail is how many ids of the mail that it took a generation hands on to the next one, the newest: senders may repeat
-	// theirs. What a queue brings again is known without. Zero: 1,000.
+	// KnownMail is how many ids of mail a generation hands on to the next one: the newest that the run has taken. A sender who
+	// repeats one of them is not heard twice. What a queue delivers again is known without. Zero: 1,000.
 	KnownMail int
 	// Poll is how often a caller that waits looks again on its own. Zero: 500 ms.
 	Poll time.Duration

@@ -156,17 +156,18 @@ func (l *ledger) handOn(start *history.Started, last *history.Record, most int) 
 	}
 }
 
-// mayBeOfEarlier says whether an item is mail that an earlier generation may have taken: that one's id is handed on, or it was
-// sent when more was taken than is known.
-func (l *ledger) mayBeOfEarlier(item Item) bool {
+// mayBeOfEarlier says whether an item is mail that an earlier generation may have taken, and since when that can have been (zero:
+// since ever): its id was handed on, or it was sent when more was taken than is known.
+func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
 	mail, ok := item.Event.(history.Mail)
 	if !ok {
-		return false
+		return false, since
 	}
 	if here, known := l.mail[mail.MailID()]; known {
-		return !here
+		return !here, since
 	}
-	return item.stamped().Before(l.forgot.Add(mailSkew))
+	stamp := time.Unix(0, item.Stamp)
+	return stamp.Before(l.forgot.Add(mailSkew)), stamp.Add(-mailSkew)
 }
 
 // asksWaiting says whether a record asks a step to stop that nobody runs at the moment.

@@ -10,7 +10,8 @@ import (
 // MailRequest is a signal, an update, a request to cancel, to terminate or to reset.
 type MailRequest struct {
 	Run string
-	// ID of the mail: repeating it with the same id is always safe. Empty: one is made.
+	// ID of the mail: repeating it with the same id is safe. Of mail that it took before it continued as new, a run knows the
+	// newest ids alone: see [Config.KnownMail]. Empty: one is made.
 	ID string
 	// After is the stamp that the sender's last mail was accepted with: this one comes after it, whatever clocks say. Zero:
 	// it is the sender's first, or order does not matter.

@@ -79,14 +79,6 @@ type Item struct {
 	Durable bool
 }
 
-// stamped is the stamp as a time.
-func (i Item) stamped() time.Time { return time.Unix(0, i.Stamp).UTC() }
-
-func isMail(i Item) bool {
-	_, is := i.Event.(history.Mail)
-	return is
-}
-
 // Commit is one activation, about to be stored.
 type Commit struct {
 	Run        string

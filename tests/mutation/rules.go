@@ -55,7 +55,7 @@ var Rules = []Mutation{
 	{"CarryIds", "TestRuleCarryIds", commitGo, "l.ledger.handOn(started, commit.Record, v.e.config.KnownMail)", "_ = l"},
 	{"CarryIds (of the last record)", "TestRuleCarryIds", ledgerGo, "letters = append(letters, mail.MailID())", "_ = mail"},
 	{"CarryIds (before they are recorded)", "TestWithoutFaults/continue", decideGo, "\tv.knowMail(view)\n", ""},
-	{"ForgottenMail", "TestForgottenMail", ledgerGo, "return item.stamped().Before(l.forgot.Add(mailSkew))", "return false"},
+	{"ForgottenMail", "TestForgottenMail", ledgerGo, "return stamp.Before(l.forgot.Add(mailSkew)),", "return false,"},
 	{"ForgottenMail (since when)", "TestForgottenMail", ledgerGo, "start.Forgot = l.began", "start.Forgot = l.forgot"},
 	{"ForgottenMail (what is kept)", "TestForgottenMail", ledgerGo, "letters[over:], l.forgot", "letters, l.forgot"},
 	{"ForgottenMail (its answer)", "TestAnswerOfAForgottenUpdate", "core/engine/update.go", "(earlier || g >= search.from)", "earlier"},

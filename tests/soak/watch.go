@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,11 @@ type watch struct {
 	begun    time.Time
 	samples  []sample
 	busiest  float64 // runs that ended within one retention, at most
+	machine  ticks   // at the last sample
 }
+
+// ticks of the processors, and those that others on the same hardware had of them.
+type ticks struct{ stolen, all int64 }
 
 // sample is what was seen at one time.
 type sample struct {
@@ -39,6 +44,7 @@ type sample struct {
 	kept           float64 // runs that ended within one retention, at most so far
 	late           time.Duration
 	p50, p99       []float64 // ms, by probe
+	stolen         float64   // percent of the processors' time
 	wrong          int
 }
 
@@ -53,6 +59,7 @@ func newWatch(s *server, l *load, duration, warmUp time.Duration) *watch {
 // look begins the probes and takes samples until the context ends.
 func (w *watch) look(ctx context.Context) {
 	w.begun = time.Now()
+	w.stolen()
 	for _, m := range w.meters {
 		w.load.clients.Go(func() { m.beat(ctx, w.load) })
 	}
@@ -95,10 +102,18 @@ func (w *watch) sample(ctx context.Context) (s sample, err error) {
 		s.p50 = append(s.p50, gauge.Quantile(latencies, 0.5)/1e6)
 		s.p99 = append(s.p99, gauge.Quantile(latencies, 0.99)/1e6)
 	}
+	s.stolen = w.stolen()
 	s.late, err = w.lateness(ctx)
 	s.disk, s.wal = w.sizes()
 	w.rates(&s)
 	return s, err
+}
+
+// stolen is how much of the processors' time others have had since the last sample, in percent.
+func (w *watch) stolen() float64 {
+	before := w.machine
+	w.machine.stolen, w.machine.all = gauge.Stolen()
+	return 100 * float64(w.machine.stolen-before.stolen) / float64(max(w.machine.all-before.all, 1))
 }
 
 // sizes gives those of the file and of its write-ahead log, in MB.
@@ -158,29 +173,37 @@ func (w *watch) lateness(ctx context.Context) (time.Duration, error) {
 // verdicts are the trends after warm-up, and whether what has ended is deleted in time.
 func (w *watch) verdicts() (all []verdict) {
 	measured := w.measured()
-	of := func(name string, part, amount float64, value func(sample) float64) {
+	undisturbed := slices.DeleteFunc(slices.Clone(measured), func(s sample) bool { return s.stolen > disturbed })
+	among := func(samples []sample, name string, part, amount float64, value func(sample) float64) {
 		s := series{name: name, part: part, amount: amount}
-		for _, one := range measured {
+		for _, one := range samples {
 			s.values = append(s.values, value(one))
 		}
 		all = append(all, s.trend(w.interval))
 	}
+	of := func(name string, amount float64, value func(sample) float64) { among(measured, name, 0.1, amount, value) }
 	const megabyte = 1 << 20
-	of("RSS, MB", 0.1, 8, func(s sample) float64 { return s.process.RSS })
-	of("live heap, MB", 0.1, 4, func(s sample) float64 { return float64(s.Heap) / megabyte })
-	of("goroutines", 0.1, 100, func(s sample) float64 { return float64(s.Goroutines) })
-	of("open files", 0.1, 20, func(s sample) float64 { return float64(s.files) })
+	of("RSS, MB", 8, func(s sample) float64 { return s.process.RSS })
+	of("live heap, MB", 4, func(s sample) float64 { return float64(s.Heap) / megabyte })
+	of("goroutines", 100, func(s sample) float64 { return float64(s.Goroutines) })
+	of("open files", 20, func(s sample) float64 { return float64(s.files) })
 	for i, p := range probes {
-		of(p.name+", ms p50", 0.25, 1, func(s sample) float64 { return s.p50[i] })
-		of(p.name+", ms p99", 0.25, 5, func(s sample) float64 { return s.p99[i] })
+		among(undisturbed, p.name+", ms p50", 0.25, 1, func(s sample) float64 { return s.p50[i] })
+		among(undisturbed, p.name+", ms p99", 0.25, 5, func(s sample) float64 { return s.p99[i] })
 	}
-	of("disk, KB a run kept", 0.1, 0, func(s sample) float64 { return s.disk * 1024 / max(s.kept, 1) })
-	of("write-ahead log, MB", 0.1, 4, func(s sample) float64 { return s.wal })
-	of("runs kept too long, s", 0.1, 5, func(s sample) float64 { return s.late.Seconds() })
-	of("messages ready", 0.1, 100, func(s sample) float64 { return float64(s.ready) })
-	of("messages delayed", 0.1, 100, func(s sample) float64 { return float64(s.delayed) })
+	of("disk, KB a run kept", 0, func(s sample) float64 { return s.disk * 1024 / max(s.kept, 1) })
+	of("write-ahead log, MB", 4, func(s sample) float64 { return s.wal })
+	of("runs kept too long, s", 5, func(s sample) float64 { return s.late.Seconds() })
+	of("messages ready", 100, func(s sample) float64 { return float64(s.ready) })
+	of("messages delayed", 100, func(s sample) float64 { return float64(s.delayed) })
+	all = append(all, verdict{name: "machine", good: 2*len(undisturbed) >= len(measured),
+		text: fmt.Sprintf("was there for %d of %d looks; others had more than %d %% of it in the rest", len(undisturbed), len(measured), disturbed)})
 	return append(all, w.retained(measured))
 }
+
+// disturbed is at how many percent of the processors' time, taken away by others on the same hardware, latency says nothing of the
+// server.
+const disturbed = 10
 
 func (w *watch) measured() (measured []sample) {
 	for _, s := range w.samples {
@@ -224,6 +247,7 @@ var columns = []struct {
 	{"updat99", func(s sample) float64 { return s.p99[2] }},
 	{"query50", func(s sample) float64 { return s.p50[3] }},
 	{"query99", func(s sample) float64 { return s.p99[3] }},
+	{"stolen%", func(s sample) float64 { return s.stolen }},
 	{"wrong", func(s sample) float64 { return float64(s.wrong) }},
 }
 

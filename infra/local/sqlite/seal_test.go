@@ -46,7 +46,7 @@ func TestSealedSameAsMemory(t *testing.T) {
 	m := memory.New()
 	want := enginetest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
 	enginetest.TestSame(t, want, stores(t, open(t, t.TempDir(), options), options), enginetest.Likeness{
-		Capabilities: enginetest.Capabilities{Forgets: true, Refuses: true}, Runs: 12, Steps: 2000, Ties: true, Large: true})
+		Capabilities: enginetest.Capabilities{Forgets: true, Refuses: true}, Runs: 12, Steps: 500, Ties: true, Large: true})
 }
 
 // TestNoValueIsInTheFile writes a marker wherever an author's or a caller's value can be, and looks for it in the files.
