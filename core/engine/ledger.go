@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -14,8 +15,7 @@ type ledger struct {
 	items   map[string]claim    // items named by a record, by key
 	steps   map[int64]*openStep // that are pending
 	authors map[string]*author
-	mail    map[string]bool     // ids of mail taken, in this generation (true) or before it (false)
-	letters []string            // the same ids, in the order of taking
+	mail    map[string]letter   // that was taken, by id
 	began   time.Time           // the generation
 	forgot  time.Time           // until then, more mail was taken than is known
 	asked   map[int64]bool      // activities whose cancellation is in the log
@@ -28,6 +28,12 @@ type openStep struct {
 	scheduled time.Time
 	tried     history.Tried // before the last hand-over
 	waits     bool          // for its time: it was handed over, and nobody runs it
+}
+
+// letter is mail that was taken.
+type letter struct {
+	order int32 // among those that are known
+	here  bool  // by this generation, not one before it
 }
 
 type claim struct {
@@ -89,7 +95,7 @@ func (l *ledger) add(generation int, rec *history.Record) {
 			a.base = event.Base != nil
 			l.remember(event)
 		case history.Mail:
-			l.letter(event.MailID(), true)
+			l.took(event.MailID(), true)
 		case *history.ActivityResolved:
 			delete(l.steps, event.Seq)
 		case *history.TimerFired:
@@ -118,28 +124,29 @@ const mailSkew = time.Second
 // remember notes which mail earlier generations took.
 func (l *ledger) remember(start *history.Started) {
 	for _, id := range start.Mail {
-		l.letter(id, false)
+		l.took(id, false)
 	}
 	for _, signal := range start.Signals { // whose ids may be forgotten by now
-		l.letter(signal.ID, false)
+		l.took(signal.ID, false)
 	}
 	for _, letter := range start.Letters {
-		l.letter(letter.MailID(), false)
+		l.took(letter.MailID(), false)
 	}
 	l.forgot = start.Forgot
 }
 
-func (l *ledger) letter(id string, here bool) {
-	if _, known := l.mail[id]; !known {
-		l.letters = append(l.letters, id)
+func (l *ledger) took(id string, here bool) {
+	order := int32(len(l.mail))
+	if known, is := l.mail[id]; is {
+		order = known.order
 	}
-	set(&l.mail, id, here)
+	set(&l.mail, id, letter{order, here})
 }
 
 // handOn has the start of the next generation say which mail was taken so far, last of all in the record that ends this one: the
 // newest ids, so many at most, and how far back they reach.
 func (l *ledger) handOn(start *history.Started, last *history.Record, most int) {
-	letters := slices.Clone(l.letters)
+	letters := slices.SortedFunc(maps.Keys(l.mail), func(a, b string) int { return cmp.Compare(l.mail[a].order, l.mail[b].order) })
 	for _, event := range last.Events {
 		if mail, ok := event.(history.Mail); ok {
 			letters = append(letters, mail.MailID())
@@ -149,7 +156,7 @@ func (l *ledger) handOn(start *history.Started, last *history.Record, most int) 
 	start.Mail, start.Forgot = letters[over:], l.forgot
 	switch {
 	case over == 0:
-	case !l.began.IsZero() && !l.mail[letters[over-1]]: // all that is forgotten came before this generation
+	case !l.began.IsZero() && !l.mail[letters[over-1]].here: // all that is forgotten came before this generation
 		start.Forgot = l.began
 	default:
 		start.Forgot = last.Time
@@ -163,8 +170,8 @@ func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
 	if !ok {
 		return false, since
 	}
-	if here, known := l.mail[mail.MailID()]; known {
-		return !here, since
+	if taken, known := l.mail[mail.MailID()]; known {
+		return !taken.here, since
 	}
 	stamp := time.Unix(0, item.Stamp)
 	return stamp.Before(l.forgot.Add(mailSkew)), stamp.Add(-mailSkew)

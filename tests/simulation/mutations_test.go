@@ -3,11 +3,13 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +79,9 @@ var caught = map[string]uint64{
 	"what was published after a reset's place":     1077,
 }
 
+// drawn is how many of the mutations are tried, drawn anew each time; all are where they are hunted. Each takes seconds to compile.
+const drawn = 20
+
 // TestMutations proves the simulation: without a rule, the engine is caught within 2,000 seeds. The seed that is known is tried
 // first.
 func TestMutations(t *testing.T) {
@@ -86,11 +91,14 @@ func TestMutations(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	processors := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, m := range mutation.Rules {
+	rules := slices.Clone(mutation.Rules)
+	if !*hunt {
+		rules = slices.DeleteFunc(rules, func(m mutation.Mutation) bool { return caught[m.Rule] == 0 })
+		rand.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
+		rules = rules[:drawn]
+	}
+	for _, m := range rules {
 		known, is := caught[m.Rule]
-		if !is && !*hunt {
-			continue
-		}
 		t.Run(m.Rule, func(t *testing.T) {
 			t.Parallel()
 			processors <- struct{}{}

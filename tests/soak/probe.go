@@ -58,7 +58,7 @@ func prepareSignal(ctx context.Context, l *load, run string) (func() error, erro
 }
 
 func prepareUpdate(ctx context.Context, l *load, _ string) (func() error, error) {
-	r := l.anyResident()
+	r := l.addressee()
 	return func() error {
 		if _, err := client.Update(ctx, l.client, r.run, addNow, 1); err != nil {
 			return fmt.Errorf("%s: %w", r.run, err)

@@ -181,7 +181,9 @@ func (w *watch) verdicts() (all []verdict) {
 		}
 		all = append(all, s.trend(w.interval))
 	}
-	of := func(name string, amount float64, value func(sample) float64) { among(measured, name, 0.1, amount, value) }
+	of := func(name string, amount float64, value func(sample) float64) {
+		among(measured, name, 0.1, amount, value)
+	}
 	const megabyte = 1 << 20
 	of("RSS, MB", 8, func(s sample) float64 { return s.process.RSS })
 	of("live heap, MB", 4, func(s sample) float64 { return float64(s.Heap) / megabyte })

@@ -65,7 +65,7 @@ type Rules struct {
 
 	// Rule 6: closing.
 
-	// CarryIds: continue-as-new carries along the ids of the mail taken.
+	// CarryIds: continue-as-new carries along what tells the mail taken (the engine: the newest ids, and until when more was).
 	CarryIds bool //nolint:revive // the rule is called so in the engine, too
 	// CarrySignals: and the signals in the log that the code has not taken.
 	CarrySignals bool
