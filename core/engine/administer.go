@@ -145,7 +145,7 @@ func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.Rese
 			}
 		}
 	})
-	own.handOn(started, last, v.e.config.KnownMail)
+	own.handOn(started, last, v.e.config)
 	for _, letter := range later { // requests to cancel or to end it are forgotten
 		switch letter := letter.(type) {
 		case *history.SignalReceived:

@@ -33,7 +33,11 @@ func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
-	if err := v.mark(ctx, rec, commit.Generation); err != nil {
+	err = v.mark(ctx, rec, commit.Generation)
+	if err == nil {
+		err = v.deleteLogs(ctx, p.takes)
+	}
+	if err != nil {
 		v.slot.drop()
 		return false, err
 	}
@@ -66,6 +70,20 @@ func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) e
 	}
 	rec.Again = append(rec.Again, history.Item{Key: mark.Key, Filing: mark.Event.Filing()})
 	v.tidy = append(v.tidy, mark.Key)
+	return nil
+}
+
+// deleteLogs deletes those that a start says are to go, before it is recorded.
+func (v *visit) deleteLogs(ctx context.Context, takes []history.Event) error {
+	for _, event := range takes {
+		if start, ok := event.(*history.Started); ok && start.Logs != nil {
+			for g := max(2, start.Logs.First-start.Logs.Expired); g < start.Logs.First; g++ { // the first stays: see history.Logs
+				if err := v.e.Runs.DeleteLog(ctx, v.run, g); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -294,7 +312,7 @@ func (v *visit) closing(commit *Commit, command history.Terminal) {
 	l := v.slot.live
 	started := &history.Started{Generation: commit.Generation + 1, Workflow: next.Workflow, Input: next.Input, Seed: v.e.seed(),
 		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: l.exec.Unread()}
-	l.ledger.handOn(started, commit.Record, v.e.config.KnownMail)
+	l.ledger.handOn(started, commit.Record, v.e.config)
 	item := v.e.newItem(started, started.Generation, true)
 	commit.Next = &item
 }

@@ -180,7 +180,7 @@ func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger
 // takenBefore finds the generation before the present one that took an item of mail; 0: none is known to have.
 func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, present int) (taken claim, by int, err error) {
 	maybe, since := own.mayBeOfEarlier(item)
-	for by = present - 1; maybe && by > 0; by-- {
+	for by = present - 1; maybe && by >= own.oldest(); by-- {
 		log, err := v.e.readLedger(ctx, v.run, by)
 		if err != nil {
 			return claim{}, 0, err

@@ -33,6 +33,10 @@ type Config struct {
 	// repeats one of them is not heard twice. What a queue delivers again is known without. Zero: 100.
 	// Each is some 30 bytes of the record that begins a generation, and 70 of a run in memory.
 	KnownMail int
+	// Retention is how long the log of a generation is kept, at least, after the next one has begun, and two times longer at most
+	// where generations follow on each other. It must be more than an invocation lives and a message is kept: what comes later
+	// is not known. Zero: as long as the run. Resets go back in the present generation alone.
+	Retention time.Duration
 	// Poll is how often a caller that waits looks again on its own. Zero: 500 ms.
 	Poll time.Duration
 	// Logger for what operators should see. Nil: none.

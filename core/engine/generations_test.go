@@ -254,6 +254,20 @@ func TestForgottenMail(t *testing.T) {
 			w.ends(`"abcd"`)
 		})
 	})
+	t.Run("come again, of several that ended a generation", func(t *testing.T) {
+		simulate(t, few, func(w *world) {
+			w.put(w.begun(`""`))
+			w.settle()
+			message := w.filed("ma", `"a"`)
+			again := *message
+			w.put(message, w.filed("mb", `"b"`))
+			w.settle()
+			w.put(&again)
+			w.settle()
+			send(w, "c", "d")
+			w.ends(`"abcd"`)
+		})
+	})
 	t.Run("come again after the end", func(t *testing.T) {
 		simulate(t, few, func(w *world) {
 			again := first(w)
@@ -347,5 +361,64 @@ func TestAnswerOfAForgottenUpdate(t *testing.T) {
 		_, err := w.update("u4", "add", "2")
 		require.NoError(w.t, err)
 		w.ends("7")
+	})
+}
+
+// TestLogsOfEarlierGenerations: a run that goes on for ever keeps the logs of generations that ended lately, and the first one.
+func TestLogsOfEarlierGenerations(t *testing.T) {
+	const retention = time.Hour
+	define := func(w *world) []workflow.Definition {
+		w.adjust = func(_ string, c *engine.Config) { c.Retention = retention }
+		return only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+			if word, err := workflow.AwaitSignal(ctx, goSignal); err != nil || word == "stop" {
+				return n, err
+			}
+			return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n+1)
+		})(w)
+	}
+	goOn := func(w *world, times int) {
+		for range times {
+			w.pass(retention / 3)
+			w.signal("r", w.newID(), "go", `"on"`)
+			w.settle()
+		}
+	}
+	kept := func(w *world) (generations []int) {
+		for g := 1; g <= w.summary("r").Generation; g++ {
+			if log := w.log("r", g); len(log) > 0 {
+				generations = append(generations, g)
+			}
+		}
+		return generations
+	}
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "0")
+		w.settle()
+		goOn(w, 30)
+		require.Equal(w.t, 31, w.summary("r").Generation)
+		left := kept(w)
+		require.Equal(w.t, 1, left[0], "a start that is asked for again is known by it")
+		require.LessOrEqual(w.t, len(left), 3*3+2)
+		for g := 31 - 3; g <= 31; g++ {
+			require.Contains(w.t, left, g, "it ended less than a retention ago")
+		}
+		created, err := w.tryStart(engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("0")})
+		require.NoError(w.t, err)
+		require.False(w.t, created)
+		_, err = ask(w, func(ctx context.Context, e *engine.Engine) ([]*history.Record, error) { return e.History(ctx, "r", 2, 0) })
+		w.code(engine.NotFound, err)
+		require.ErrorContains(w.t, err, "has been deleted")
+
+		require.NoError(w.t, w.reset("r", "x", 1))
+		w.settle()
+		w.pass(10 * retention)
+		goOn(w, 1)
+		require.Equal(w.t, 33, w.summary("r").Generation)
+		require.Subset(w.t, kept(w), []int{31, 32}, "the second goes on from the first, and has just ended")
+		goOn(w, 30)
+		require.NotContains(w.t, kept(w), 31)
+		w.signal("r", "end", "go", `"stop"`)
+		w.settle()
+		w.finished()
 	})
 }

@@ -18,6 +18,8 @@ type ledger struct {
 	mail    map[string]letter   // that was taken, by id
 	began   time.Time           // the generation
 	forgot  time.Time           // until then, more mail was taken than is known
+	logs    *history.Logs       // of earlier generations
+	based   bool                // on records of earlier generations
 	asked   map[int64]bool      // activities whose cancellation is in the log
 	timers  map[int64]time.Time // that are waited for: when they are due
 }
@@ -32,7 +34,7 @@ type openStep struct {
 
 // letter is mail that was taken.
 type letter struct {
-	order int32 // among those that are known
+	order int32 // of being taken
 	here  bool  // by this generation, not one before it
 }
 
@@ -126,13 +128,18 @@ func (l *ledger) remember(start *history.Started) {
 	for _, id := range start.Mail {
 		l.took(id, false)
 	}
-	for _, signal := range start.Signals { // whose ids may be forgotten by now
-		l.took(signal.ID, false)
+	handedOn := func(mail history.Mail) { // its id, if it is forgotten otherwise, is older than those that are not
+		if _, known := l.mail[mail.MailID()]; !known {
+			set(&l.mail, mail.MailID(), letter{order: -1})
+		}
 	}
-	for _, letter := range start.Letters {
-		l.took(letter.MailID(), false)
+	for _, signal := range start.Signals {
+		handedOn(signal)
 	}
-	l.forgot = start.Forgot
+	for _, mail := range start.Letters {
+		handedOn(mail)
+	}
+	l.forgot, l.logs, l.based = start.Forgot, start.Logs, start.Base != nil
 }
 
 func (l *ledger) took(id string, here bool) {
@@ -144,23 +151,51 @@ func (l *ledger) took(id string, here bool) {
 }
 
 // handOn has the start of the next generation say which mail was taken so far, last of all in the record that ends this one: the
-// newest ids, so many at most, and how far back they reach.
-func (l *ledger) handOn(start *history.Started, last *history.Record, most int) {
-	letters := slices.SortedFunc(maps.Keys(l.mail), func(a, b string) int { return cmp.Compare(l.mail[a].order, l.mail[b].order) })
+// newest ids, and how far back they reach; and which logs are kept.
+func (l *ledger) handOn(start *history.Started, last *history.Record, config Config) {
+	letters := slices.SortedFunc(maps.Keys(l.mail), func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.mail[a].order, l.mail[b].order), cmp.Compare(a, b))
+	})
 	for _, event := range last.Events {
 		if mail, ok := event.(history.Mail); ok {
 			letters = append(letters, mail.MailID())
 		}
 	}
-	over := max(0, len(letters)-most)
+	over := max(0, len(letters)-config.KnownMail)
 	start.Mail, start.Forgot = letters[over:], l.forgot
-	switch {
-	case over == 0:
-	case !l.began.IsZero() && !l.mail[letters[over-1]].here: // all that is forgotten came before this generation
-		start.Forgot = l.began
-	default:
+	if over > 0 {
 		start.Forgot = last.Time
+		if newest, noted := l.mail[letters[over-1]]; noted && !newest.here && !l.began.IsZero() { // all that is forgotten came before
+			start.Forgot = l.began
+		}
 	}
+	start.Logs = l.expire(start, last.Time, config.Retention)
+}
+
+// expiredAtOnce is how many logs are deleted, at most, where a generation begins: more than one, or they would become more and more.
+const expiredAtOnce = 4
+
+// expire says which logs are kept when the next generation begins, at a time: those of generations that ended less than a retention
+// before, and all that this one and the next go on from. So long after that one has ended, the time of its base begins anew.
+func (l *ledger) expire(next *history.Started, now time.Time, retention time.Duration) *history.Logs {
+	if retention <= 0 {
+		return nil
+	}
+	if l.logs == nil {
+		return &history.Logs{First: 1, Ended: 1, At: now}
+	}
+	kept := history.Logs{First: l.logs.First, Ended: l.logs.Ended, At: l.logs.At}
+	switch {
+	case l.based:
+		kept.Ended, kept.At = kept.First, now
+	case next.Base != nil, now.Sub(kept.At) < retention:
+	default:
+		kept.Expired = min(expiredAtOnce, kept.Ended-kept.First)
+		if kept.First += kept.Expired; kept.First == kept.Ended {
+			kept.Ended, kept.At = next.Generation, now
+		}
+	}
+	return &kept
 }
 
 // mayBeOfEarlier says whether an item is mail that an earlier generation may have taken, and since when that can have been (zero:
@@ -175,6 +210,14 @@ func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
 	}
 	stamp := time.Unix(0, item.Stamp)
 	return stamp.Before(l.forgot.Add(mailSkew)), stamp.Add(-mailSkew)
+}
+
+// oldest is the first of the earlier generations whose log need be looked at.
+func (l *ledger) oldest() int {
+	if l.logs == nil {
+		return 1
+	}
+	return l.logs.First
 }
 
 // asksWaiting says whether a record asks a step to stop that nobody runs at the moment.

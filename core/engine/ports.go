@@ -48,6 +48,9 @@ type Runs interface {
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
 	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block touches it.
 	Put(ctx context.Context, commit *Commit) error
+	// DeleteLog deletes the log of a generation before the present one; what of it is kept elsewhere (large payloads) may stay as
+	// long as the run. One that is not there is no error. It may be delayed.
+	DeleteLog(ctx context.Context, run string, generation int) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
 	// Block marks a run, or takes the mark off (nil). ErrNoRun if there is none.

@@ -115,5 +115,12 @@ func (e *Engine) whichGeneration(ctx context.Context, run string, generation int
 	if generation < 1 || generation > summary.Generation {
 		return 0, fail(NotFound, "run %q has generations 1 to %d, not %d", run, summary.Generation, generation)
 	}
+	if generation < summary.Generation {
+		first, err := e.Runs.Records(ctx, run, generation, 0)
+		if err == nil && len(first) == 0 {
+			return 0, fail(NotFound, "the log of generation %d of run %q has been deleted: it ended longer ago than logs are kept", generation, run)
+		}
+		return generation, e.unavailable(err, "the log was not read")
+	}
 	return generation, nil
 }

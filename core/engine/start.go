@@ -116,7 +116,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 		return nil, false, e.unavailable(err, "the run was not started: the log of the one before was not read")
 	}
 	item := e.startItem(summary)
-	before.handOn(item.Event.(*history.Started), &history.Record{}, e.config.KnownMail) // what a queue brings again is told by its stamp: see meantForEarlier
+	before.handOn(item.Event.(*history.Started), &history.Record{Time: summary.Started}, e.config) // what a queue brings again is told by its stamp: see meantForEarlier
 	message := Resume{Run: request.Run, Unblock: there.Blocked != nil}
 	if !e.Together { // message first, as with any start
 		carrying := item

@@ -105,6 +105,10 @@ func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
 	return p.call(ctx, "put", commit.Run, fmt.Sprintf("log#%d#%d", commit.Generation, number), func() error { return p.w.store.Put(ctx, commit) })
 }
 
+func (p *port) DeleteLog(ctx context.Context, run string, generation int) error {
+	return p.call(ctx, "delete-log", run, fmt.Sprint(generation), func() error { return p.w.store.DeleteLog(ctx, run, generation) })
+}
+
 func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, "delete", run, fmt.Sprint(keys), func() error { return p.w.store.Delete(ctx, run, keys) })
 }

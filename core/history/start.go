@@ -22,6 +22,8 @@ type Started struct {
 	// Forgot is until when more mail was taken than Mail lists: what was sent before may be some of it, come again. Zero: it
 	// lists all.
 	Forgot time.Time
+	// Logs says which logs of earlier generations there are. Nil: all.
+	Logs *Logs
 	// Base is where a reset run goes on: its log begins with the records of an earlier generation, and this event comes
 	// after them. Then only the seed and the letters count: a run that was reset does not draw again what it drew before.
 	Base *Base
@@ -40,6 +42,17 @@ type Parent struct {
 // Base is a place in the log of an earlier generation: its record of this number is the last that counts.
 type Base struct {
 	Generation, Record int
+}
+
+// Logs says which logs of a run's earlier generations are kept: those of the generations from First on, and generation 1's, by
+// which a start is known that is asked for again.
+type Logs struct {
+	First int
+	// Expired are so many before First: who records this start deletes them.
+	Expired int
+	// Ended: all before it had ended at the time At.
+	Ended int
+	At    time.Time
 }
 
 func (*Started) Kind() string       { return "started" }
@@ -67,6 +80,15 @@ func (e *Started) write(w *writer) {
 	}
 	w.textsIf("mail", e.Mail)
 	w.timeIf("forgot", e.Forgot)
+	if e.Logs != nil {
+		w.name("logs")
+		w.begin()
+		w.int("first", int64(e.Logs.First))
+		w.intIf("expired", int64(e.Logs.Expired))
+		w.int("ended", int64(e.Logs.Ended))
+		w.timeIf("at", e.Logs.At)
+		w.end()
+	}
 	if e.Base != nil {
 		w.name("base")
 		w.begin()
@@ -110,6 +132,22 @@ func (e *Started) read(key []byte, r *reader) {
 		e.Mail = r.texts()
 	case "forgot":
 		e.Forgot = r.time()
+	case "logs":
+		e.Logs = &Logs{}
+		for key, more := r.first(); more; key, more = r.next() {
+			switch string(key) {
+			case "first":
+				e.Logs.First = int(r.int())
+			case "expired":
+				e.Logs.Expired = int(r.int())
+			case "ended":
+				e.Logs.Ended = int(r.int())
+			case "at":
+				e.Logs.At = r.time()
+			default:
+				r.skip()
+			}
+		}
 	case "base":
 		e.Base = &Base{}
 		for key, more := r.first(); more; key, more = r.next() {

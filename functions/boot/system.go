@@ -38,8 +38,8 @@ type Parts struct {
 	Logger *slog.Logger
 	// TokenKey signs completion tokens, where they are made (task) or taken (api).
 	TokenKey []byte
-	// Retention is how long ended runs are kept (timer). It must be more than the 14 days that a message is kept: what a message
-	// files in a run that is there no more, nobody deletes.
+	// Retention is how long ended runs are kept (timer), and the logs of generations of runs that go on. It must be more than the
+	// 14 days that a message is kept: what a message files in a run that is there no more, nobody deletes.
 	Retention time.Duration
 	// Seal is what Store and Queue seal values with, so that an export leaves as they are stored. Nil: they are not sealed.
 	Seal seal.Codec
@@ -59,7 +59,8 @@ func New(parts Parts) (*System, error) {
 	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
 	e, err := engine.New(engine.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
 		Clock: system.Clock{}, Authors: authors{}, NewID: system.NewID},
-		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey, Poll: poll})
+		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
+			Retention: parts.Retention, Poll: poll})
 	return &System{parts, e}, err
 }
 

@@ -40,7 +40,7 @@ type Config struct {
 	// from their logs: see [engine.Config].
 	LiveRuns int
 	// Retention is how long ended runs are kept, and a tenth of that longer at most, but no more than an hour. Zero: [Retention].
-	// Negative: for ever.
+	// Negative: for ever. The logs of generations whose run goes on are kept up to three times as long: see [engine.Config].
 	Retention time.Duration
 	// StuckAfter is how long workflow code may keep its turn. Zero: 5 s. Negative: for ever.
 	StuckAfter time.Duration
@@ -74,7 +74,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
 		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
-			TokenKey: config.TokenKey, LiveRuns: config.LiveRuns, StuckAfter: config.StuckAfter})
+			TokenKey: config.TokenKey, LiveRuns: config.LiveRuns, Retention: config.Retention, StuckAfter: config.StuckAfter})
 	if err == nil {
 		n.Rebuilt, err = n.Rebuild(ctx)
 	}

@@ -187,7 +187,7 @@ var plays = map[string]func(*stage){
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
-	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful,
+	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
 }
 
 func playTokens(s *stage) {
@@ -374,5 +374,13 @@ func playForgetful(s *stage) {
 	playRounds(s)
 	s.amend = func(text []byte) []byte {
 		return regexp.MustCompile(`"mail":\["[^"]*",("[^]]*\])`).ReplaceAll(text, []byte(`"mail":[$1,"forgot":"2026-11-21T12:00:00.5Z"`))
+	}
+}
+
+// playLongRunning has a generation begin of a run that is so old that logs are deleted: by hand, for it takes months.
+func playLongRunning(s *stage) {
+	playRounds(s)
+	s.amend = func(text []byte) []byte {
+		return regexp.MustCompile(`"logs":\{"first":1,"ended":1,`).ReplaceAll(text, []byte(`"logs":{"first":5,"expired":3,"ended":7,`))
 	}
 }

@@ -98,6 +98,8 @@ type limits struct {
 	lifetime   time.Duration // of an invocation
 	visibility time.Duration // of a message that was received
 	receives   int           // before a message is dead
+	latest     time.Duration // by which a message comes too late
+	retention  time.Duration // of the logs of generations that have ended
 	skew       time.Duration // that two clocks may differ by
 	// rates in a thousand, by kind of fault.
 	rates [faultKinds]int
@@ -124,6 +126,12 @@ func (c Case) limits() limits {
 	l.deploys = l.deploys && !l.together
 	if l.known = pick(1, 3, 1000); l.skew > time.Second { // clocks that differ by more: what is forgotten may be taken again
 		l.known = 1000
+	}
+	if l.latest = 10 * time.Minute; pick(0, 1, 2) == 0 { // messages live shortly, so that logs are deleted while there are faults
+		l.latest, l.receives, l.visibility, l.lifetime, l.calm = 3*time.Second, 3, 2*time.Second, 4*time.Second, 2000
+	}
+	if l.retention = time.Millisecond; !l.together { // a message lives no longer
+		l.retention = l.latest + time.Duration(l.receives+5)*l.visibility + l.lifetime + l.skew
 	}
 	return l
 }

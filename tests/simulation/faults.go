@@ -45,6 +45,7 @@ const (
 	file        = "file"
 	put         = "put"
 	remove      = "delete"
+	removeLog   = "delete-log"
 	block       = "block"
 	list        = "list"
 	unfinished  = "unfinished"
@@ -65,7 +66,7 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, create, file, put, remove, block, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{look, records, getSummary, create, file, put, remove, removeLog, block, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
 
 var sends = []string{sendResumes, sendTasks}
 

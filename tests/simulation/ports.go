@@ -268,6 +268,10 @@ func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
 	return p.s.park(ctx, c)
 }
 
+func (p *port) DeleteLog(ctx context.Context, run string, generation int) error {
+	return p.call(ctx, removeLog, run, fmt.Sprint(generation), func() error { return p.s.store.DeleteLog(ctx, run, generation) })
+}
+
 func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, remove, run, fmt.Sprint(keys), func() error { return p.s.store.Delete(ctx, run, keys) })
 }

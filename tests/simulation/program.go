@@ -90,7 +90,8 @@ type generator struct {
 func generate(random *rand.Rand, count int, patch bool) []*program {
 	programs := make([]*program, count)
 	for i := count - 1; i >= 0; i-- {
-		g := &generator{random: random, left: 4 + random.IntN(26), patch: patch}
+		size := 4 + random.IntN(26)
+		g := &generator{random: random, left: size, patch: patch}
 		if i < count-1 {
 			g.child = programs[i+1].Name
 		}
@@ -105,6 +106,11 @@ func generate(random *rand.Rand, count int, patch bool) []*program {
 			p.OnUpdate = g.block(1, 2)
 		}
 		p.Body = g.block(7, 0)
+		if p.Generations > 1 && size < 16 { // a short one goes on for so long that logs are deleted
+			pause := g.new(doSleep)
+			pause.D = 45 * time.Second
+			p.Body, p.Generations = append(p.Body, pause), p.Generations+10
+		}
 		programs[i] = p
 	}
 	return programs

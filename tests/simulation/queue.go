@@ -66,7 +66,7 @@ func (s *simulation) post(l *letter, delay time.Duration) {
 	l.number = s.queue.sent
 	l.ready = s.now.Add(delay)
 	if !s.limits.together && s.faults.strikes(late, l.operation()) {
-		l.ready = l.ready.Add(time.Duration(1+s.faults.random.IntN(600)) * time.Second)
+		l.ready = l.ready.Add(time.Duration(1+s.faults.random.IntN(int(s.limits.latest/time.Second))) * time.Second)
 	}
 	s.queue.letters = append(s.queue.letters, l)
 	if !s.limits.together && s.faults.strikes(delivered2, l.operation()) {

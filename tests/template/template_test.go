@@ -214,7 +214,7 @@ func TestTheFunctionsEnvironment(t *testing.T) {
 	d := parse(t)
 	all := map[string]value{"REPRISE_TABLE": "!Ref Table", "REPRISE_BUCKET": "!Ref Payloads", "REPRISE_RESUMES": "!Ref Resumes",
 		"REPRISE_TASKS": "!Ref Tasks", "REPRISE_VERSION": "!Ref Version", "REPRISE_KMS_KEY": "!Ref EncryptionKey",
-		"REPRISE_REDACT": "!Ref Redact"}
+		"REPRISE_RETENTION_DAYS": "!Ref Retention", "REPRISE_REDACT": "!Ref Redact"}
 	require.Equal(t, all, d.Globals.Function.Environment.Variables)
 	for _, id := range []string{"ApiFunction", "DeadletterFunction"} {
 		require.Equal(t, map[string]value{"REPRISE_DEAD": "!Ref Dead"}, d.functions(t)[id].Environment.Variables)

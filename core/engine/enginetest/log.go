@@ -76,6 +76,30 @@ var logCases = []namedCase{
 		require.Equal(s.t, []int{1}, numbers(s.look("r", engine.Position{Generation: 4, Record: 1}).Records))
 		require.Empty(s.t, s.log("r", 6, 0))
 	}},
+	{"logs of earlier generations are deleted one by one", func(s *subject) {
+		s.create("other")
+		s.put("other", 1, 1)
+		summary := s.create("r")
+		for generation := 1; generation <= 4; generation++ {
+			s.put("r", generation, upTo(generation*15)...)
+			commit := next(summary, generation*15+1)
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), commit))
+			summary = commit.Summary
+		}
+		s.put("r", 5, 1)
+		for _, gone := range []int{3, 2, 2} {
+			require.NoError(s.t, s.Runs.DeleteLog(s.t.Context(), "r", gone))
+		}
+		require.NoError(s.t, s.Runs.DeleteLog(s.t.Context(), "nobody", 1))
+		for generation, left := range map[int][]int{1: upTo(16), 2: upTo(0), 3: upTo(0), 4: upTo(61), 5: upTo(1)} {
+			require.Equal(s.t, left, numbers(s.log("r", generation, 0)))
+		}
+		require.Equal(s.t, upTo(1), numbers(s.log("other", 1, 0)))
+		view := s.look("r", engine.Position{})
+		sameSummary(s.t, summary, view.Summary)
+		require.Equal(s.t, upTo(1), numbers(view.Records))
+		s.put("r", 5, 2)
+	}},
 	{"an earlier generation's places are still taken", func(s *subject) {
 		summary := s.create("r")
 		s.put("r", 1, 1)

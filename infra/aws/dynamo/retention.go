@@ -114,14 +114,29 @@ func (s *Store) deleteRun(ctx context.Context, run, listed string, before time.T
 	return err == nil, err
 }
 
+// DeleteLog leaves what Places keep of it until the run is deleted.
+func (s *Store) DeleteLog(ctx context.Context, run string, generation int) error {
+	return s.deleteAmong(ctx, call{"expire a log", run}, run, &dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("pk = :run AND sk BETWEEN :from AND :to"),
+		ExpressionAttributeValues: row{":run": text(partition(run)), ":from": text(logKey(generation, 0)), ":to": text(logKey(generation, longestNumber))},
+	})
+}
+
 // deleteRest deletes all of a run but the row of its summary.
 func (s *Store) deleteRest(ctx context.Context, c call, run string) error {
-	var start row
+	err := s.deleteAmong(ctx, c, run, &dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("pk = :run"), ExpressionAttributeValues: row{":run": text(partition(run))}})
+	if err != nil {
+		return err
+	}
+	return s.codec.Places.Forget(ctx, run)
+}
+
+// deleteAmong deletes the rows of a run that a query finds, but not its summary.
+func (s *Store) deleteAmong(ctx context.Context, c call, run string, of *dynamodb.QueryInput) error {
+	of.ProjectionExpression, of.ConsistentRead = aws.String("pk, sk"), aws.Bool(true)
 	for {
-		out, err := s.query(ctx, c, &dynamodb.QueryInput{
-			KeyConditionExpression: aws.String("pk = :run"), ExpressionAttributeValues: row{":run": text(partition(run))},
-			ProjectionExpression: aws.String("pk, sk"), ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
-		})
+		out, err := s.query(ctx, c, of)
 		if err != nil {
 			return err
 		}
@@ -136,8 +151,8 @@ func (s *Store) deleteRest(ctx context.Context, c call, run string) error {
 				return err
 			}
 		}
-		if start = out.LastEvaluatedKey; start == nil {
-			return s.codec.Places.Forget(ctx, run)
+		if of.ExclusiveStartKey = out.LastEvaluatedKey; of.ExclusiveStartKey == nil {
+			return nil
 		}
 	}
 }

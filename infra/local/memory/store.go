@@ -160,6 +160,15 @@ func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
 	return nil
 }
 
+func (s *Store) DeleteLog(ctx context.Context, name string, generation int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[name]; r != nil {
+		delete(r.logs, generation)
+	}
+	return ctx.Err()
+}
+
 func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -121,6 +121,40 @@ func (e *expiring) publish() {
 	}
 }
 
+// DeleteLog has the records deleted by the next DeleteClosed.
+func (s *Store) DeleteLog(ctx context.Context, name string, generation int) error {
+	r, err := s.pin(ctx, name)
+	if errors.Is(err, engine.ErrNoRun) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer s.hot.unpin(r)
+	return s.submit(&forgetting{r, generation})
+}
+
+type forgetting struct {
+	r          *run
+	generation int
+}
+
+func (f *forgetting) apply(db *connection) error {
+	if f.r.gone || f.generation == f.r.summary.Generation {
+		return nil
+	}
+	for _, text := range []string{
+		"INSERT INTO garbage(stream) SELECT stream FROM generation WHERE run = ?1 AND generation = ?2",
+		"DELETE FROM generation WHERE run = ?1 AND generation = ?2",
+	} {
+		if _, err := db.exec(text, f.r.number, int64(f.generation)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *forgetting) publish() {}
+
 // sweep deletes the records of runs that were deleted.
 func (s *Store) sweep(ctx context.Context) error {
 	for {
