@@ -213,8 +213,10 @@ func TestLeftChildOutlivesTheProcess(t *testing.T) {
 }
 
 // few takes a signal in each of four generations, which know one letter of those before.
-func few(w *world) []workflow.Definition {
-	w.adjust = func(_ string, c *engine.Config) { c.KnownMail = 1 }
+func few(w *world) []workflow.Definition { return knowing(w, 1) }
+
+func knowing(w *world, letters int) []workflow.Definition {
+	w.adjust = func(_ string, c *engine.Config) { c.KnownMail = letters }
 	return only("main", func(_ *world, ctx workflow.Context, input string) (string, error) {
 		word, err := workflow.AwaitSignal(ctx, goSignal)
 		if err != nil || len(input) == 3 {
@@ -257,7 +259,7 @@ func TestForgottenMail(t *testing.T) {
 	t.Run("come again, of several that ended a generation", func(t *testing.T) {
 		simulate(t, few, func(w *world) {
 			w.put(w.begun(`""`))
-			w.settle()
+			w.pass(time.Minute)
 			message := w.filed("ma", `"a"`)
 			again := *message
 			w.put(message, w.filed("mb", `"b"`))
@@ -296,6 +298,15 @@ func TestForgottenMail(t *testing.T) {
 			send(w, "b", "b", "c", "d")
 			w.ends(`"abcd"`)
 			require.Equal(w.t, []string{"mc"}, w.log("r", 4)[0].Events[0].(*history.Started).Mail)
+		})
+	})
+	t.Run("not forgotten for an older one, that is handed on unread", func(t *testing.T) {
+		simulate(t, func(w *world) []workflow.Definition { return knowing(w, 2) }, func(w *world) {
+			w.start("r", "main", `""`)
+			w.settle()
+			w.signal("r", "mx", "nobody-reads-it", "1")
+			send(w, "a", "b", "c", "b", "d")
+			w.ends(`"abcd"`)
 		})
 	})
 	t.Run("that ended the run before a reset", func(t *testing.T) {
@@ -405,10 +416,13 @@ func TestLogsOfEarlierGenerations(t *testing.T) {
 		created, err := w.tryStart(engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("0")})
 		require.NoError(w.t, err)
 		require.False(w.t, created)
-		_, err = ask(w, func(ctx context.Context, e *engine.Engine) ([]*history.Record, error) { return e.History(ctx, "r", 2, 0) })
+		_, err = ask(w, func(ctx context.Context, e *engine.Engine) ([]*history.Record, error) {
+			return e.History(ctx, "r", 2, 0)
+		})
 		w.code(engine.NotFound, err)
 		require.ErrorContains(w.t, err, "has been deleted")
 
+		w.pass(3 * retention)
 		require.NoError(w.t, w.reset("r", "x", 1))
 		w.settle()
 		w.pass(10 * retention)

@@ -19,7 +19,6 @@ type ledger struct {
 	began   time.Time           // the generation
 	forgot  time.Time           // until then, more mail was taken than is known
 	logs    *history.Logs       // of earlier generations
-	based   bool                // on records of earlier generations
 	asked   map[int64]bool      // activities whose cancellation is in the log
 	timers  map[int64]time.Time // that are waited for: when they are due
 }
@@ -139,7 +138,7 @@ func (l *ledger) remember(start *history.Started) {
 	for _, mail := range start.Letters {
 		handedOn(mail)
 	}
-	l.forgot, l.logs, l.based = start.Forgot, start.Logs, start.Base != nil
+	l.forgot, l.logs = start.Forgot, start.Logs
 }
 
 func (l *ledger) took(id string, here bool) {
@@ -176,7 +175,7 @@ func (l *ledger) handOn(start *history.Started, last *history.Record, config Con
 const expiredAtOnce = 4
 
 // expire says which logs are kept when the next generation begins, at a time: those of generations that ended less than a retention
-// before, and all that this one and the next go on from. So long after that one has ended, the time of its base begins anew.
+// before. A reset lets none expire: the time of those that it goes on from begins when the next generation ends.
 func (l *ledger) expire(next *history.Started, now time.Time, retention time.Duration) *history.Logs {
 	if retention <= 0 {
 		return nil
@@ -185,15 +184,12 @@ func (l *ledger) expire(next *history.Started, now time.Time, retention time.Dur
 		return &history.Logs{First: 1, Ended: 1, At: now}
 	}
 	kept := history.Logs{First: l.logs.First, Ended: l.logs.Ended, At: l.logs.At}
-	switch {
-	case l.based:
-		kept.Ended, kept.At = kept.First, now
-	case next.Base != nil, now.Sub(kept.At) < retention:
-	default:
-		kept.Expired = min(expiredAtOnce, kept.Ended-kept.First)
-		if kept.First += kept.Expired; kept.First == kept.Ended {
-			kept.Ended, kept.At = next.Generation, now
-		}
+	if next.Base != nil || now.Sub(kept.At) < retention {
+		return &kept
+	}
+	kept.Expired = min(expiredAtOnce, kept.Ended-kept.First)
+	if kept.First += kept.Expired; kept.First == kept.Ended {
+		kept.Ended, kept.At = next.Generation, now
 	}
 	return &kept
 }
