@@ -161,7 +161,7 @@ func (s *scenario) check(ctx context.Context, run string) error {
 		if summary, err = trial.store.Summary(ctx, run); err != nil {
 			return false, err
 		}
-		return summary.Status.Closed(), s.unblock(ctx, summary)
+		return summary.Status.Closed(), unblock(ctx, summary)
 	})
 	if err != nil {
 		return err
@@ -173,18 +173,18 @@ func (s *scenario) check(ctx context.Context, run string) error {
 	return s.tidy(ctx, run)
 }
 
-// falseBlocks counts runs that were blocked though nothing was wrong with them, by scenario.
+// falseBlocks are runs that were blocked though nothing was wrong with them, and their workflows.
 var falseBlocks sync.Map
 
 // unblock has a run tried again whose message was received too often: that may be so by chance, and loses nothing.
-func (s *scenario) unblock(ctx context.Context, summary *engine.Summary) error {
+func unblock(ctx context.Context, summary *engine.Summary) error {
 	switch {
 	case summary.Blocked == nil:
 		return nil
 	case summary.Blocked.Reason != engine.ReasonUndeliverable:
 		return fmt.Errorf("it is blocked: %s", summary.Blocked.Message)
 	}
-	falseBlocks.Store(summary.Run, s.name)
+	falseBlocks.Store(summary.Run, summary.Workflow)
 	return trial.client.Unblock(ctx, summary.Run)
 }
 
@@ -202,7 +202,7 @@ func (s *scenario) tidy(ctx context.Context, run string) error {
 				return false, err
 			}
 			left = view.Inbox
-			return len(left) == 0 && view.Summary.Blocked == nil, s.unblock(ctx, view.Summary)
+			return len(left) == 0 && view.Summary.Blocked == nil, unblock(ctx, view.Summary)
 		})
 		if err != nil {
 			return errors.Join(err, fmt.Errorf("in the inbox of run %s was left %+v", run, left))
@@ -243,8 +243,8 @@ func report(t *testing.T, all, chosen []*death) (survived int) {
 	}
 	require.NoError(t, table.Flush())
 	t.Logf("\n%s%d calls in all; of %d kills, %d were survived", out.String(), len(all)/2, len(chosen), survived)
-	falseBlocks.Range(func(run, name any) bool {
-		t.Logf("%s (%s) was blocked, and unblocked", run, name)
+	falseBlocks.Range(func(run, workflow any) bool {
+		t.Logf("%s (%s) was blocked, and unblocked", run, workflow)
 		return true
 	})
 	return survived

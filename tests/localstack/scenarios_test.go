@@ -165,9 +165,17 @@ func invoke(ctx context.Context, function string) error {
 	return nil
 }
 
-// awaitRecord waits until a run's first generation has a record such as this, and gives it.
+// awaitRecord waits until a run's first generation has a record such as this, and gives it. Where many die at a time, the messages of
+// others come too often, too: then it unblocks the run.
 func awaitRecord(ctx context.Context, run string, such func(*history.Record) bool) (found *history.Record, err error) {
 	return found, comesTrue(ctx, func() (bool, error) {
+		summary, err := trial.store.Summary(ctx, run)
+		if err != nil {
+			return false, err
+		}
+		if err := unblock(ctx, summary); err != nil {
+			return false, err
+		}
 		records, err := trial.store.Records(ctx, run, 1, 0)
 		for _, rec := range records {
 			if such(rec) {
