@@ -106,7 +106,7 @@ func generate(random *rand.Rand, count int, patch bool) []*program {
 			p.OnUpdate = g.block(1, 2)
 		}
 		p.Body = g.block(7, 0)
-		if p.Generations > 1 && size < 16 { // a short one goes on for so long that logs are deleted
+		if i == 0 && p.Generations > 1 && size < 16 { // a short one, which is no child, goes on for so long that logs are deleted
 			pause := g.new(doSleep)
 			pause.D = 45 * time.Second
 			p.Body, p.Generations = append(p.Body, pause), p.Generations+10

@@ -54,7 +54,7 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Log(sum.String())
-	if *seeds >= enough && !t.Failed() {
+	if *seeds >= 2*enough && !t.Failed() { // fewer may miss what is rare
 		require.Empty(t, sum.met.Missing(), "kinds of faults that never met an operation")
 	}
 }
