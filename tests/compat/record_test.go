@@ -369,7 +369,7 @@ func playHandedOver(s *stage) {
 	}
 }
 
-// playForgetful has a generation begin after so much mail that not all of its ids were handed on: by hand, for it takes a thousand.
+// playForgetful has a generation begin after so much mail that not all of its ids were handed on: by hand, for it takes a hundred.
 func playForgetful(s *stage) {
 	playRounds(s)
 	s.amend = func(text []byte) []byte {

@@ -22,5 +22,5 @@
 //
 // Read it in the order case.go, faults.go, simulation.go, process.go, ports.go, queue.go, callers.go, checks.go, records.go,
 // outcome.go; then programs.
-// Not simulated: retention, stuck code, versions of records. Their own packages have tests for them.
+// Not simulated: retention of ended runs, stuck code, versions of records. Their own packages have tests for them.
 package simulation

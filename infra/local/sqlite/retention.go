@@ -155,7 +155,7 @@ func (f *forgetting) apply(db *connection) error {
 
 func (f *forgetting) publish() {}
 
-// sweep deletes the records of runs that were deleted.
+// sweep deletes the records of runs, and of logs, that were deleted.
 func (s *Store) sweep(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
