@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
@@ -114,10 +115,13 @@ func TestSoManyRequestsAtATime(t *testing.T) {
 func TestBodiesTogether(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Limits.BodyBytes = 250_000 })
 	body, promised := io.Pipe()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL+"/v1/runs", body)
+	read := make(chan struct{}) // the server has found room for it, and begins to read
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(read) }})
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/runs", body)
 	require.NoError(t, err)
 	r.ContentLength = 200_000
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Expect", "100-continue")
 	ended := make(chan error, 1)
 	go func() {
 		response, err := http.DefaultClient.Do(r)
@@ -126,16 +130,11 @@ func TestBodiesTogether(t *testing.T) {
 		}
 		ended <- err
 	}()
-	_, err = promised.Write([]byte("{"))
-	require.NoError(t, err)
+	<-read
 	large := `{"workflow":"echo","input":"` + strings.Repeat("x", 100_000) + `"}`
-	var p client.Problem
-	require.Eventually(t, func() bool {
-		response, text := w.call("POST", "/v1/runs", large)
-		p.Detail = text
-		return response.StatusCode == http.StatusServiceUnavailable
-	}, 20*time.Second, 10*time.Millisecond)
-	require.Contains(t, p.Detail, "have bodies of almost 250000 bytes together, and there is no room for this one: try again")
+	response, text := w.call("POST", "/v1/runs", large)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Contains(t, text, "have bodies of almost 250000 bytes together, and there is no room for this one: try again")
 	w.ok(201, "POST", "/v1/runs", `{"workflow":"echo","input":1}`)
 	require.NoError(t, promised.CloseWithError(errors.New("gives up")))
 	require.Error(t, <-ended)
