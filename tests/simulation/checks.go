@@ -29,7 +29,7 @@ type checkedRun struct {
 	answers     map[string]engine.UpdateAnswer
 	completed   map[string]bool     // activities whose completion was accepted, by the key of their result
 	logged      map[string][]string // final answers to updates, as the logs have them: one for each generation that gave it
-	order       map[string]int      // of mail in the log: how much was taken before
+	order       map[string]int      // of mail in the log: how much was taken before, the first time
 	count       int                 // of mail taken
 	resets      []reset             // whose sender was told that they are accepted
 }
@@ -40,6 +40,7 @@ type filing struct {
 	last   time.Time
 	stamps map[string]int64
 	taken  int64 // the stamp with which it was taken
+	before int   // how much mail was taken before it
 	again  bool  // it was taken a second time, long after the first: as another mail
 }
 

@@ -197,15 +197,18 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 	if _, mail := event.(history.Mail); mail {
 		filed, ok := run.filed[key]
 		stamp := filed.stamps[event.Filing()]
-		since := run.count - 1 - run.order[key]                                   // mail taken after it
-		if run.taken[key] && (stamp == filed.taken || since < c.s.limits.known) { // else its sender has repeated what is forgotten by now
+		since := run.count - 1 - filed.before                                     // mail taken after it
+		if run.taken[key] && (stamp == filed.taken || since < c.s.limits.known) { // else it is a repetition, come when it was forgotten
 			c.s.violate("%s takes %s a second time", where, key)
 		}
 		if ok && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
-		filed.taken, filed.again = stamp, run.taken[key]
-		run.filed[key], run.taken[key], run.order[key] = filed, true, run.count
+		filed.taken, filed.before, filed.again = stamp, run.count, run.taken[key]
+		if !filed.again { // a repetition that counts as another letter may have come late
+			run.order[key] = run.count
+		}
+		run.filed[key], run.taken[key] = filed, true
 		run.count++
 	}
 	if log.keys[key] {
