@@ -21,6 +21,15 @@ func (e *Engine) blockUnreadable(ctx context.Context, run string, err error) err
 	return e.block(ctx, run, ReasonUnreadable, blockFor(err).Error())
 }
 
+// Unreadable makes a summary for people of what a store knows of a run whose summary cannot be read: it is blocked, as it will be
+// once somebody looks at the run.
+func Unreadable(known *Summary, err error) *Summary {
+	if known.Blocked == nil {
+		known.Blocked = &Block{Reason: ReasonUnreadable, Message: blockFor(err).Error()}
+	}
+	return known
+}
+
 // Unblock has a blocked run tried again: one message, whose handler takes the mark off, then looks.
 func (e *Engine) Unblock(ctx context.Context, run string) error {
 	if _, err := e.Get(ctx, run); err != nil {

@@ -14,13 +14,16 @@ const (
 	ShortestPage = 100
 )
 
-// Get gives a run's summary.
+// Get gives a run's summary; one that cannot be read is shown by what else is known: see [Unreadable].
 func (e *Engine) Get(ctx context.Context, run string) (*Summary, error) {
 	if err := validID("run id", run); err != nil {
 		return nil, err
 	}
 	summary, err := e.Runs.Summary(ctx, run)
-	if err != nil {
+	switch {
+	case errors.Is(err, history.ErrUnreadable):
+		return Unreadable(summary, err), nil
+	case err != nil:
 		return nil, e.found(err, run)
 	}
 	return summary, nil

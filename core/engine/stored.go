@@ -116,15 +116,15 @@ func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeSummary reads it back.
+// DecodeSummary reads it back. Whose it is, an error does not say: the store knows.
 func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
 	stored := &storedSummary{}
 	if err := json.Unmarshal(text, stored); err != nil {
-		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
+		return nil, fmt.Errorf("%w: %w", history.ErrUnreadable, err)
 	}
 	for _, f := range stored.fields() {
 		if err := stored.Away.fetch(d, f.name, f.payload); err != nil {
-			return nil, fmt.Errorf("the summary of run %q: %w", stored.Run, err)
+			return nil, err
 		}
 	}
 	err := stored.Away.fetchAs(d, "failure", &stored.Failure)
@@ -132,7 +132,7 @@ func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
 		err = stored.Away.fetchAs(d, "blocked", &stored.Blocked.Message)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the summary of run %q: %w", stored.Run, err)
+		return nil, err
 	}
 	return &stored.Summary, nil
 }
@@ -192,14 +192,14 @@ func EncodeBlock(e history.Encoder, block *Block) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeBlock reads it back.
+// DecodeBlock reads it back. Whose it is, an error does not say: the store knows.
 func DecodeBlock(d *history.Decoder, text []byte) (*Block, error) {
 	stored := &storedBlock{}
 	if err := json.Unmarshal(text, stored); err != nil {
-		return nil, fmt.Errorf("%w: a block: %w", history.ErrUnreadable, err)
+		return nil, fmt.Errorf("%w: %w", history.ErrUnreadable, err)
 	}
 	if err := stored.Away.fetchAs(d, "message", &stored.Message); err != nil {
-		return nil, fmt.Errorf("a block: %w", err)
+		return nil, err
 	}
 	return &stored.Block, nil
 }

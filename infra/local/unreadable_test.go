@@ -16,11 +16,18 @@ import (
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
+var (
+	patient = workflow.New("patient", func(ctx workflow.Context, _ struct{}) (string, error) { return workflow.AwaitSignal(ctx, approve) })
+	mother  = workflow.New("mother", func(ctx workflow.Context, _ struct{}) (string, error) {
+		return workflow.ExecuteChild(ctx, patient.With(workflow.ChildOptions{ID: "kid"}), struct{}{})
+	})
+)
+
 func startOn(t *testing.T, file string) *local.Node {
 	t.Helper()
 	store, err := sqlite.Open(file, sqlite.Options{})
 	require.NoError(t, err)
-	n, err := local.Start(t.Context(), local.Config{Store: store, Definitions: []workflow.Definition{double, flaky, child, all, loop}})
+	n, err := local.Start(t.Context(), local.Config{Store: store, Definitions: []workflow.Definition{double, flaky, child, all, loop, patient, mother}})
 	require.NoError(t, err)
 	return n
 }
@@ -70,6 +77,40 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 		}
 		require.NoError(t, n.Close())
 	}
+}
+
+// What is left of a summary says nothing of whose child a run is: its parent must not be told that its id is somebody else's.
+func TestAParentIsToldNothingOfAChildWhoseSummaryCannotBeRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "reprise.db")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	n := startOn(t, file)
+	_, _, err := n.Start(ctx, engine.StartRequest{Run: "m", Workflow: "mother"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := n.Get(ctx, "kid")
+		return err == nil
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, n.Close())
+
+	change(ctx, t, file, "UPDATE run SET summary = substr(summary, 2) WHERE run = 'kid'")
+	n = startOn(t, file)
+	waiting, err := n.Get(ctx, "m")
+	require.NoError(t, err)
+	require.Equal(t, history.Running, waiting.Status, "%v", waiting.Failure)
+	require.NotNil(t, waiting.Blocked)
+	require.Contains(t, waiting.Blocked.Message, `summary of run "kid"`)
+	require.NoError(t, n.Close())
+
+	change(ctx, t, file, "UPDATE run SET summary = CAST('{' || summary AS BLOB) WHERE run = 'kid'")
+	n = startOn(t, file)
+	_, err = n.Signal(ctx, engine.MailRequest{Run: "kid"}, "approve", history.Payload(`"yes"`))
+	require.NoError(t, err)
+	ended, err := n.Wait(ctx, "m")
+	require.NoError(t, err)
+	require.Equal(t, history.Completed, ended.Status, "%v", ended.Blocked)
+	require.Equal(t, `"yes"`, string(ended.Result))
+	require.NoError(t, n.Close())
 }
 
 func change(ctx context.Context, t *testing.T, file, statement string) {

@@ -20,6 +20,8 @@ type Stores struct {
 	// TamperRecord and TamperItem change what is stored, as another version of the program, or damage, would.
 	TamperRecord func(t *testing.T, run string, generation, number int, change func(stored []byte) []byte)
 	TamperItem   func(t *testing.T, run, key string, change func(stored []byte) []byte)
+	// TamperSummary does that to a run's summary. Nil: nothing else is known of a run.
+	TamperSummary func(t *testing.T, run string, change func(stored []byte) []byte)
 	// Reopen closes the store in good order and opens it again. Nil: it is volatile.
 	Reopen func(t *testing.T) Stores
 	// DeleteClosed deletes runs that ended before a time, limit of them at most, and says how many. Nil: it cannot.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,32 @@ var unreadableCases = []namedCase{
 		m = s.deploy()
 		m.blocks(`item "mail#m2"`, `an event of kind "dream"`)
 		m.goesOn(func() { s.TamperItem(s.t, "r", "mail#m2", func([]byte) []byte { return kept }) })
+	}},
+	{"a summary", func(s *subject) {
+		if s.TamperSummary == nil {
+			s.t.Skip("the store knows nothing else of a run: Stores.TamperSummary is nil")
+		}
+		m := s.deploy()
+		m.begin()
+		whole, err := m.Get(s.t.Context(), "r")
+		require.NoError(s.t, err)
+		var kept []byte
+		s.TamperSummary(s.t, "r", func(stored []byte) []byte {
+			kept = bytes.Clone(stored)
+			return []byte("gibberish")
+		})
+		m.end()
+		m = s.deploy()
+		m.shows(whole)
+		_, err = s.Runs.Summary(s.t.Context(), "r")
+		require.ErrorIs(s.t, err, history.ErrUnreadable, "nobody decides by what is left of it")
+		_, _, err = m.Start(s.t.Context(), engine.StartRequest{Run: "r", Workflow: "collects"})
+		require.Equal(s.t, engine.Blocked, engine.CodeOf(err), "nobody knows whether it is the same: %v", err)
+		m.deliver()
+		m.signal("r", "m2", "b")
+		m.blocks("summary")
+		m.shows(whole)
+		m.goesOn(func() { s.TamperSummary(s.t, "r", func([]byte) []byte { return kept }) })
 	}},
 	{"a record where nobody but a rebuild looks", func(s *subject) {
 		m := s.deploy()
@@ -197,6 +224,27 @@ func (d *deployment) blocks(says ...string) {
 	d.ended("other")
 	_, err = d.Query(d.s.t.Context(), "r", "any", nil)
 	require.Equal(d.s.t, engine.Blocked, engine.CodeOf(err), "%v", err)
+}
+
+// shows finds the run blocked, with what is known of it though its summary cannot be read, among others that can.
+func (d *deployment) shows(whole *engine.Summary) {
+	d.s.t.Helper()
+	got, err := d.Get(d.s.t.Context(), whole.Run)
+	require.NoError(d.s.t, err)
+	page, _, err := d.List(d.s.t.Context(), engine.ListQuery{})
+	require.NoError(d.s.t, err, "one such run does not keep the others from being listed")
+	require.Len(d.s.t, page, 2)
+	at := slices.IndexFunc(page, func(s *engine.Summary) bool { return s.Run == whole.Run })
+	require.NotEqual(d.s.t, -1, at)
+	for _, known := range []*engine.Summary{got, page[at]} {
+		require.NotNil(d.s.t, known.Blocked)
+		require.Equal(d.s.t, engine.ReasonUnreadable, known.Blocked.Reason)
+		require.Contains(d.s.t, known.Blocked.Message, "then unblock the run")
+		require.Equal(d.s.t, whole.Workflow, known.Workflow)
+		require.Equal(d.s.t, whole.Generation, known.Generation)
+		require.Equal(d.s.t, whole.Status, known.Status)
+		require.True(d.s.t, whole.Started.Equal(known.Started), "%s, not %s", known.Started, whole.Started)
+	}
 }
 
 // goesOn unblocks the run once it can be read again.

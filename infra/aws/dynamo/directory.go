@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 )
 
 const (
@@ -92,10 +93,13 @@ func (s *Store) summariesAt(ctx context.Context, c call, places []place) ([]*lis
 			return nil
 		}
 		summary, err := s.readSummary(ctx, r)
-		if err == nil {
-			found[i] = &listed{summary, len(packedOf(r)) + len(summary.Input) + len(summary.Result) + len(summary.State)}
+		if errors.Is(err, history.ErrUnreadable) {
+			summary = engine.Unreadable(summary, err)
+		} else if err != nil {
+			return err
 		}
-		return err
+		found[i] = &listed{summary, len(packedOf(r)) + len(summary.Input) + len(summary.Result) + len(summary.State)}
+		return nil
 	})
 	return found, err
 }

@@ -45,6 +45,10 @@ func stores(s *dynamo.Store, config dynamo.Config) enginetest.Stores {
 			t.Helper()
 			tamper(t, run, "new#"+key, change)
 		},
+		TamperSummary: func(t *testing.T, run string, change func([]byte) []byte) {
+			t.Helper()
+			tamper(t, run, "run", change)
+		},
 		Reopen: func(t *testing.T) enginetest.Stores {
 			t.Helper()
 			return stores(dynamo.New(config), config)

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // A summary's row has, beside its body: generation, on which updates of it are conditional; status, started, workflow, closed
@@ -36,21 +38,35 @@ func (s *Store) Summary(ctx context.Context, run string) (*engine.Summary, error
 // isRun says whether there is a run, given the row of its summary.
 func isRun(r row) bool { return r["generation"] != nil }
 
+// readSummary reads a run's summary, and the block that stands beside it. Where the summary cannot be read, it gives what the rest of
+// the row says, too.
 func (s *Store) readSummary(ctx context.Context, r row) (*engine.Summary, error) {
+	var summary *engine.Summary
 	text, err := content(ctx, s.codec, r)
-	if err != nil {
-		return nil, fmt.Errorf("the summary of run %q: %w", runOf(r), err)
+	if err == nil {
+		summary, err = s.codec.DecodeSummary(ctx, runOf(r), text)
 	}
-	summary, err := s.codec.DecodeSummary(ctx, runOf(r), text)
 	if err != nil {
-		return nil, err
+		summary, err = besideSummary(r), fmt.Errorf("the summary of run %q: %w", runOf(r), err)
 	}
-	if block := textOf(r, "blocked"); block != "" {
-		if summary.Blocked, err = s.codec.DecodeBlock(ctx, runOf(r), []byte(block)); err != nil {
-			return nil, fmt.Errorf("the block of run %q: %w", runOf(r), err)
+	if mark := textOf(r, "blocked"); mark != "" {
+		block, bad := s.codec.DecodeBlock(ctx, runOf(r), []byte(mark))
+		if summary.Blocked = block; bad != nil {
+			return summary, fmt.Errorf("the block of run %q: %w", runOf(r), bad)
 		}
 	}
-	return summary, nil
+	return summary, err
+}
+
+// besideSummary gives what a row says of a summary beside its body.
+func besideSummary(r row) *engine.Summary {
+	summary := &engine.Summary{Run: runOf(r), Workflow: textOf(r, "workflow"), Generation: int(numberOf(r, "generation")), Status: history.Status(textOf(r, "status"))}
+	started, _, _ := strings.Cut(textOf(r, "started"), "#")
+	summary.Started, _ = time.Parse(sortableTime, started) // the zero time, if that is damaged, too
+	if summary.Status.Closed() {
+		summary.Closed = time.Unix(numberOf(r, "closed"), 0).UTC()
+	}
+	return summary
 }
 
 // summaryRow gives the attributes that a new summary replaces: all but the block.

@@ -45,11 +45,13 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 		}
 	}
 	for _, found := range l.found {
-		summary, unreadable := s.decodeSummary(ctx, found)
-		if unreadable != nil && !errors.Is(unreadable, history.ErrUnreadable) {
-			return nil, "", unreadable
+		summary, err := s.decodeSummary(ctx, found)
+		if errors.Is(err, history.ErrUnreadable) {
+			summary = engine.Unreadable(summary, err)
+		} else if err != nil {
+			return nil, "", err
 		}
-		page = append(page, shown(summary, unreadable))
+		page = append(page, summary)
 	}
 	if l.more {
 		next = l.last.String()

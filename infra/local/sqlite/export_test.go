@@ -61,6 +61,12 @@ func (s *Store) TamperItem(t *testing.T, run, key string, change func([]byte) []
 	s.tamper(t, change, "event", "inbox WHERE key = ? AND run = (SELECT number FROM run WHERE run = ?)", key, run)
 }
 
+// TamperSummary changes what is stored of a run's summary.
+func (s *Store) TamperSummary(t *testing.T, run string, change func([]byte) []byte) {
+	t.Helper()
+	s.tamper(t, change, "summary", "run WHERE run = ?", run)
+}
+
 func (s *Store) tamper(t *testing.T, change func([]byte) []byte, column, where string, args ...any) {
 	t.Helper()
 	s.table.Lock()

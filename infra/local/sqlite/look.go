@@ -55,7 +55,7 @@ func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, erro
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
 	defer s.hot.mu.Unlock()
-	return shown(clone(r.summary), r.broken), nil
+	return clone(r.summary), r.broken
 }
 
 func (s *Store) Records(ctx context.Context, name string, generation, after int) ([]*history.Record, error) {

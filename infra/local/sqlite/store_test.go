@@ -32,7 +32,7 @@ func TestStore(t *testing.T) {
 func stores(t *testing.T, s *sqlite.Store, options sqlite.Options) enginetest.Stores {
 	t.Helper()
 	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed,
-		TamperRecord: s.TamperRecord, TamperItem: s.TamperItem, Reopen: func(t *testing.T) enginetest.Stores {
+		TamperRecord: s.TamperRecord, TamperItem: s.TamperItem, TamperSummary: s.TamperSummary, Reopen: func(t *testing.T) enginetest.Stores {
 			t.Helper()
 			require.NoError(t, s.Close())
 			return stores(t, open(t, s.Path(), options), options)

@@ -117,25 +117,17 @@ func (s *Store) decodeSummary(ctx context.Context, found storedSummary) (*engine
 		return engine.DecodeSummary(d, found.text)
 	})
 	if err != nil {
-		summary = &found.apart
+		summary, err = &found.apart, fmt.Errorf("the summary of run %q: %w", run, err)
 	}
 	if found.block != nil {
 		block, bad := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Block, error) {
 			return engine.DecodeBlock(d, found.block)
 		})
 		if summary.Blocked = block; bad != nil {
-			return summary, bad
+			return summary, fmt.Errorf("the block of run %q: %w", run, bad)
 		}
 	}
 	return summary, err
-}
-
-// shown is a summary for people: that of a run that cannot be read is blocked, as it will be once somebody looks at it.
-func shown(summary *engine.Summary, unreadable error) *engine.Summary {
-	if unreadable != nil && summary.Blocked == nil {
-		summary.Blocked = &engine.Block{Reason: engine.ReasonUnreadable, Message: unreadable.Error()}
-	}
-	return summary
 }
 
 func (s *Store) encodeEvent(ctx context.Context, run string, event history.Event) ([]byte, error) {
