@@ -38,8 +38,8 @@ type Runs interface {
 	Look(ctx context.Context, run string, known Position) (*View, error)
 	// Records reads a part of one generation's log, in order: those after a number, as many as fit one page; none at its end.
 	Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error)
-	// Summary reads only that. ErrNoRun if there is none. history.ErrUnreadable if it cannot be read, beside what else is known of
-	// it: see [Unreadable].
+	// Summary reads only that. ErrNoRun if there is none. history.ErrUnreadable if it cannot be read, beside what else is known: nil,
+	// or the run's generation, status, workflow and times. See [Unreadable].
 	Summary(ctx context.Context, run string) (*Summary, error)
 	// Create puts a summary and the item of its start in one transaction, if there is no run of this id. Else ErrTaken.
 	Create(ctx context.Context, summary *Summary, start Item) error

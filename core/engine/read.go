@@ -21,7 +21,7 @@ func (e *Engine) Get(ctx context.Context, run string) (*Summary, error) {
 	}
 	summary, err := e.Runs.Summary(ctx, run)
 	switch {
-	case errors.Is(err, history.ErrUnreadable):
+	case summary != nil && errors.Is(err, history.ErrUnreadable):
 		return Unreadable(summary, err), nil
 	case err != nil:
 		return nil, e.found(err, run)

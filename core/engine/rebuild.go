@@ -162,6 +162,9 @@ func (o *outbox) knowAttempts(ctx context.Context, fold *machine.Fold) error {
 // orphan tells an open child that its parent has closed, as the parent's closing record asks.
 func (e *Engine) orphan(ctx context.Context, o *outbox, parent history.Parent) error {
 	there, err := e.Runs.Summary(ctx, parent.Run)
+	if there != nil && errors.Is(err, history.ErrUnreadable) { // where it stands is known all the same
+		err = nil
+	}
 	if errors.Is(err, ErrNoRun) || err == nil && there.Generation == parent.Generation && !there.Status.Closed() {
 		return nil
 	}

@@ -79,8 +79,9 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 	}
 }
 
-// What is left of a summary says nothing of whose child a run is: its parent must not be told that its id is somebody else's.
-func TestAParentIsToldNothingOfAChildWhoseSummaryCannotBeRead(t *testing.T) {
+// What is left of a summary says where a run stands, which is all that its child needs. It says nothing of whose child a run is: its
+// parent must not be told that its id is somebody else's.
+func TestParentAndChildWhereOneSummaryCannotBeRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "reprise.db")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -93,9 +94,17 @@ func TestAParentIsToldNothingOfAChildWhoseSummaryCannotBeRead(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	require.NoError(t, n.Close())
 
+	change(ctx, t, file, "UPDATE run SET summary = substr(summary, 2) WHERE run = 'm'")
+	n = startOn(t, file)
+	waiting, err := n.Get(ctx, "kid")
+	require.NoError(t, err)
+	require.Nil(t, waiting.Blocked, "it has nothing to do with it")
+	require.NoError(t, n.Close())
+	change(ctx, t, file, "UPDATE run SET summary = CAST('{' || summary AS BLOB) WHERE run = 'm'")
+
 	change(ctx, t, file, "UPDATE run SET summary = substr(summary, 2) WHERE run = 'kid'")
 	n = startOn(t, file)
-	waiting, err := n.Get(ctx, "m")
+	waiting, err = n.Get(ctx, "m")
 	require.NoError(t, err)
 	require.Equal(t, history.Running, waiting.Status, "%v", waiting.Failure)
 	require.NotNil(t, waiting.Blocked)
