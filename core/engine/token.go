@@ -109,7 +109,8 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 
 // CompleteActivity completes an attempt from outside, by its token: with a result, or with a failure, which is final. Who
 // lost the answer may say the same again: it is answered as the first time, as long as the run's log is there. Another
-// result, or a token whose attempt is over, is [NotFound]; a token past its attempt's limit is [Expired].
+// result, or a token whose attempt is over, is [NotFound]; a token past its attempt's limit is [Expired]. An answer that comes in the
+// very moment of its attempt's timeout may be accepted, and find that the timeout counts.
 func (e *Engine) CompleteActivity(ctx context.Context, token string, result history.Payload, failure *history.Failure) error {
 	if err := errors.Join(validPayload("result", result), validFailure(failure)); err != nil {
 		return err
