@@ -33,7 +33,7 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	v.steps.cancel()
 	v.done = nil
 	generation := view.Summary.Generation
-	fold, err := v.e.fold(ctx, v.run, generation)
+	past, err := v.readPast(ctx, generation, item.Event)
 	if err != nil {
 		return false, err
 	}
@@ -44,7 +44,7 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if view.Summary.Generation != generation { // what is asked may be meant for the next one
 		return true, nil
 	}
-	commit, closed, err := v.administrativeCommit(ctx, view, item, fold)
+	commit, closed, err := v.administrativeCommit(ctx, view, item, past)
 	if err != nil {
 		return false, err
 	}
@@ -62,24 +62,63 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	return true, v.e.Runs.Delete(ctx, v.run, []string{item.Key})
 }
 
+// past is what a generation's log tells whoever ends it without its code.
+type past struct {
+	fold   *machine.Fold
+	ledger *ledger
+	// letters came after the record that a reset goes on from; answered is what became of the updates among them.
+	letters  []history.Mail
+	answered map[string]history.UpdatePhase
+}
+
+// readPast reads all that counts for a generation, once.
+func (v *visit) readPast(ctx context.Context, generation int, asked history.Event) (*past, error) {
+	p := &past{fold: &machine.Fold{}, ledger: &ledger{}, answered: map[string]history.UpdatePhase{}}
+	reset, _ := asked.(*history.ResetRequested)
+	own := 0
+	err := v.e.eachThatCounts(ctx, v.run, generation, Position{}, func(g int, rec *history.Record) error {
+		if p.fold.Add(rec); g != generation {
+			return nil
+		}
+		own = rec.Number
+		p.ledger.add(g, rec)
+		if reset != nil && rec.Number > reset.Record {
+			p.note(rec)
+		}
+		return nil
+	})
+	p.fold.Records = own
+	return p, err
+}
+
+// note keeps what a reset brings back of a record.
+func (p *past) note(rec *history.Record) {
+	for _, event := range rec.Events {
+		if mail, ok := event.(history.Mail); ok {
+			p.letters = append(p.letters, mail)
+		}
+	}
+	for _, command := range rec.Commands {
+		if respond, ok := command.(*history.RespondUpdate); ok {
+			p.answered[respond.ID] = respond.Phase
+		}
+	}
+}
+
 // administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or a log has it already. Closed
 // is the generation whose end is to be seen to, also if its author has done so: sending again does no harm. 0: none.
-func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, fold *machine.Fold) (commit *Commit, closed int, err error) {
+func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, past *past) (commit *Commit, closed int, err error) {
 	old := view.Summary
 	summary := *old
 	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
-	now := later(v.e.Clock.Now().UTC(), fold.Time)
-	closes := fold.Closes
-	taken := &history.Record{Number: fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
-	own, err := v.e.readLedger(ctx, v.run, old.Generation)
-	if err != nil {
-		return nil, 0, err
-	}
-	if start := startIn(view); fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
+	now := later(v.e.Clock.Now().UTC(), past.fold.Time)
+	closes := past.fold.Closes
+	taken := &history.Record{Number: past.fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
+	if start := startIn(view); past.fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
 		taken.Events = []history.Event{start, item.Event}
-		own.remember(start)
+		past.ledger.remember(start)
 	}
-	known, by, err := v.takenByLog(ctx, item, own, old.Generation)
+	known, by, err := v.takenByLog(ctx, item, past.ledger, old.Generation)
 	if err != nil || !known && meantForEarlier(item, old) {
 		return nil, 0, err
 	}
@@ -105,10 +144,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		if closes == nil {
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
-		next, err := v.resetItem(ctx, old, event, own, taken)
-		if err != nil {
-			return nil, 0, err
-		}
+		next := v.resetItem(old, event, past, taken)
 		commit.Next, closed = &next, event.Generation
 		summary.Generation++
 		summary.Status, summary.Result, summary.Failure = history.Running, nil, nil
@@ -128,37 +164,23 @@ func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, present 
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
-func (v *visit) resetItem(ctx context.Context, old *Summary, event *history.ResetRequested, own *ledger, last *history.Record) (Item, error) {
+func (v *visit) resetItem(old *Summary, event *history.ResetRequested, past *past, last *history.Record) Item {
 	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),
 		Parent: old.Parent, Attributes: old.Attributes, Base: &history.Base{Generation: event.Generation, Record: event.Record}}
-	var later []history.Mail
-	answered := map[string]history.UpdatePhase{}
-	err := v.e.eachRecord(ctx, v.run, event.Generation, func(rec *history.Record) {
-		for _, happened := range rec.Events {
-			if mail, ok := happened.(history.Mail); ok && rec.Number > event.Record {
-				later = append(later, mail)
-			}
-		}
-		for _, command := range rec.Commands {
-			if respond, ok := command.(*history.RespondUpdate); ok {
-				answered[respond.ID] = respond.Phase
-			}
-		}
-	})
-	own.handOn(started, last, v.e.config)
-	for _, letter := range later { // requests to cancel or to end it are forgotten
+	past.ledger.handOn(started, last, v.e.config)
+	for _, letter := range past.letters { // requests to cancel or to end it are forgotten
 		switch letter := letter.(type) {
 		case *history.SignalReceived:
 			started.Letters = append(started.Letters, letter)
 		case *history.UpdateReceived:
-			if phase := answered[letter.ID]; phase != history.UpdateRejected {
+			if phase := past.answered[letter.ID]; phase != history.UpdateRejected {
 				again := *letter
 				again.Accepted = letter.Accepted || phase != ""
 				started.Letters = append(started.Letters, &again)
 			}
 		}
 	}
-	return v.e.newItem(started, started.Generation, true), err
+	return v.e.newItem(started, started.Generation, true)
 }
 
 func (v *visit) putAdministrative(ctx context.Context, commit *Commit) (lost bool, err error) {
