@@ -83,7 +83,7 @@ func (p *program) remedy(run client.BlockedRun) string {
 	case engine.ReasonUnregistered:
 		return "deploy a program that has its workflow, " + byItself
 	case engine.ReasonUnreadable:
-		return "deploy the newer version if one wrote the record, " + byItself + "; or " + reset
+		return "deploy the newer version if one wrote it, " + byItself + "; if it is damaged, restore it from a backup, and " + unblock
 	case engine.ReasonUndeliverable:
 		return "see the log of functions/activate for the cause; once it is gone, " + unblock
 	case engine.ReasonStuck, engine.ReasonViolation:

@@ -61,7 +61,7 @@ func TestDiagnosisSaysWhatToDo(t *testing.T) {
   r1 (workflow order), for 1m00s: unreadable-record
     what
       where
-    to do: deploy the newer version if one wrote the record, then it goes on by itself; or `+"`reprise reset r1 --to RECORD`"+` has it go on from an earlier record
+    to do: deploy the newer version if one wrote it, then it goes on by itself; if it is damaged, restore it from a backup, and `+"`reprise unblock r1`"+` has it tried again
 
   r2 (workflow order), for 1m00s: undeliverable-resume
     what

@@ -15,8 +15,7 @@ import (
 func administrative(view *View) *Item {
 	var found []Item
 	for _, item := range view.Inbox {
-		switch item.Event.(type) {
-		case *history.TerminateRequested, *history.ResetRequested:
+		if isAdministrative(item.Event) {
 			found = append(found, item)
 		}
 	}
@@ -25,6 +24,14 @@ func administrative(view *View) *Item {
 	}
 	slices.SortFunc(found, func(a, b Item) int { return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key)) })
 	return &found[0]
+}
+
+func isAdministrative(event history.Event) bool {
+	switch event.(type) {
+	case *history.TerminateRequested, *history.ResetRequested:
+		return true
+	}
+	return false
 }
 
 // administer terminates or resets a run: a closing record like any other, but for the code. Again: there may be more to do.

@@ -41,7 +41,7 @@ func (e *Engine) Cancel(ctx context.Context, request MailRequest, reason string)
 	return e.mail(ctx, request, func(id string) history.Event { return history.NewCancel(id, reason) }, false)
 }
 
-// Terminate ends a run without asking its code, even if it is blocked.
+// Terminate ends a run without asking its code, even if it is blocked; not while what is stored of it cannot be read.
 func (e *Engine) Terminate(ctx context.Context, request MailRequest, reason string) (Accepted, error) {
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
@@ -49,7 +49,8 @@ func (e *Engine) Terminate(ctx context.Context, request MailRequest, reason stri
 	return e.mail(ctx, request, func(id string) history.Event { return history.NewTerminate(id, reason) }, false)
 }
 
-// Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended. What came after
+// Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended; not while what is stored of it
+// cannot be read. What came after
 // that record is forgotten, but for its signals and updates, which come again, in their order: an update that was accepted is not
 // validated anew, and is answered anew; one that was rejected stays so.
 func (e *Engine) Reset(ctx context.Context, request MailRequest, record int, reason string) (Accepted, error) {
@@ -90,7 +91,11 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 	if summary.Status.Closed() && !evenClosed {
 		return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more mail", request.Run, summary.Status)
 	}
-	item := e.newItem(letter(request.ID), 0, true)
+	event := letter(request.ID)
+	if summary.Blocked != nil && summary.Blocked.Reason == ReasonUnreadable && isAdministrative(event) {
+		return Accepted{}, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, summary.Blocked.Message)
+	}
+	item := e.newItem(event, 0, true)
 	item.Stamp = summary.stamp(max(item.Stamp, request.After+1))
 	if !e.Together {
 		carrying := item

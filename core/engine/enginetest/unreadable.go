@@ -224,6 +224,9 @@ func (d *deployment) blocks(says ...string) {
 	d.ended("other")
 	_, err = d.Query(d.s.t.Context(), "r", "any", nil)
 	require.Equal(d.s.t, engine.Blocked, engine.CodeOf(err), "%v", err)
+	_, err = d.Terminate(d.s.t.Context(), engine.MailRequest{Run: "r"}, "")
+	require.Equal(d.s.t, engine.Blocked, engine.CodeOf(err), "it is not said to be ended, which it cannot be: %v", err)
+	require.ErrorContains(d.s.t, err, "then unblock the run")
 }
 
 // shows finds the run blocked, with what is known of it though its summary cannot be read, among others that can.
