@@ -78,8 +78,8 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 		}
 	}
 	for _, message := range messages {
-		if message.Unblock { // the mark goes first, then comes the look (rule 7)
-			if err := e.Runs.Block(ctx, run, nil); err != nil && !errors.Is(err, ErrNoRun) {
+		if message.Unblocks != "" { // the mark goes first, then comes the look (rule 7)
+			if err := e.Runs.Unblock(ctx, run, message.Unblocks); err != nil {
 				return err
 			}
 		}

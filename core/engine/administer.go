@@ -215,5 +215,5 @@ func (v *visit) closeAdministrative(ctx context.Context, generation int, item It
 	if err := v.closeGeneration(ctx, generation, summary, closes, fold); err != nil || summary.Blocked == nil {
 		return err
 	}
-	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Unblock: true}) // what blocked it is over; the mark goes as any does (rule 7)
+	return v.e.Queue.SendResumes(ctx, unblocks(summary)) // what blocked it is over; the mark goes as any does (rule 7)
 }

@@ -9,7 +9,7 @@ import (
 func (e *Engine) block(ctx context.Context, run, reason, message string) error {
 	e.warn(ctx, "run blocked", "run", run, "reason", reason, "message", message)
 	defer e.watch.changed(run)
-	err := e.Runs.Block(ctx, run, &Block{Since: e.Clock.Now().UTC(), Reason: reason, Message: message, Version: e.config.Version})
+	err := e.Runs.Block(ctx, run, &Block{ID: e.newFiling(), Since: e.Clock.Now().UTC(), Reason: reason, Message: message, Version: e.config.Version})
 	if errors.Is(err, ErrNoRun) {
 		return nil
 	}
@@ -32,10 +32,21 @@ func Unreadable(known *Summary, err error) *Summary {
 
 // Unblock has a blocked run tried again: one message, whose handler takes the mark off, then looks.
 func (e *Engine) Unblock(ctx context.Context, run string) error {
-	if _, err := e.Get(ctx, run); err != nil {
+	summary, err := e.Get(ctx, run)
+	if err != nil {
 		return err
 	}
-	return e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: run, Unblock: true}), "the run was not unblocked")
+	return e.unavailable(e.Queue.SendResumes(ctx, unblocks(summary)), "the run was not unblocked")
+}
+
+// unblocks is the message that takes off a run's mark, if it has one. It names the mark: another one may be made because this very
+// message passes for undeliverable, and a slow handler of it must not take that off and die.
+func unblocks(summary *Summary) Resume {
+	message := Resume{Run: summary.Run}
+	if summary.Blocked != nil {
+		message.Unblocks = summary.Blocked.ID
+	}
+	return message
 }
 
 // UnblockOlder has all runs tried again that were blocked under another version than this deployment's: functions/timer, each
@@ -51,7 +62,7 @@ func (e *Engine) UnblockOlder(ctx context.Context) (blocked, tried int, err erro
 		var resumes []Resume
 		for _, run := range page {
 			if e.config.Version != "" && run.Blocked.Version != e.config.Version {
-				resumes = append(resumes, Resume{Run: run.Run, Unblock: true})
+				resumes = append(resumes, unblocks(run))
 			}
 		}
 		if len(resumes) > 0 {

@@ -17,7 +17,7 @@ func (e *Engine) DeadResume(ctx context.Context, message Resume) error {
 		}
 	}
 	view, err := e.Runs.Look(ctx, message.Run, Position{})
-	if errors.Is(err, ErrNoRun) || err == nil && len(view.Inbox) == 0 {
+	if errors.Is(err, ErrNoRun) || err == nil && len(view.Inbox) == 0 && !stillNames(message, view) {
 		return nil
 	}
 	if errors.Is(err, history.ErrUnreadable) {
@@ -28,6 +28,12 @@ func (e *Engine) DeadResume(ctx context.Context, message Resume) error {
 	}
 	return e.block(ctx, message.Run, ReasonUndeliverable, "a resume of this run was received too often without success: see the logs of "+
 		"functions/activate for the cause; then unblock the run")
+}
+
+// stillNames says whether a message was to take off the mark that the run has. Its handler may live, and do so yet: then nobody would
+// come for what arrives until then. So another mark takes its place.
+func stillNames(message Resume, view *View) bool {
+	return message.Unblocks != "" && view.Summary.Blocked != nil && view.Summary.Blocked.ID == message.Unblocks
 }
 
 // DeadTask takes a task that was received too often: the activity has failed (rule 9).

@@ -29,7 +29,7 @@ func TestDiagnosisOfBlockedRuns(t *testing.T) {
 		blocked := found.Blocked[0]
 		require.Contains(w.t, blocked.Message, "functions/activate")
 		require.False(w.t, blocked.Since.Before(since))
-		require.Equal(w.t, engine.BlockedRun{Run: "r", Workflow: "main", Block: engine.Block{Reason: engine.ReasonUndeliverable, Version: "1",
+		require.Equal(w.t, engine.BlockedRun{Run: "r", Workflow: "main", Block: engine.Block{ID: blocked.ID, Reason: engine.ReasonUndeliverable, Version: "1",
 			Message: blocked.Message, Since: blocked.Since}}, blocked)
 		w.unblock("r")
 		w.ends(`"x"`)
@@ -41,7 +41,7 @@ func TestDiagnosisNamesSomeOfMany(t *testing.T) {
 	simulate(t, oneSignal, func(w *world) {
 		for i := range 103 {
 			w.start(fmt.Sprint("r", i), "main", "1")
-			require.NoError(w.t, w.store.Block(w.t.Context(), fmt.Sprint("r", i), &engine.Block{Reason: engine.ReasonActivation}))
+			require.NoError(w.t, w.store.Block(w.t.Context(), fmt.Sprint("r", i), &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
 		}
 		found := w.diagnose()
 		require.Len(w.t, found.Blocked, 100)

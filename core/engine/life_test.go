@@ -75,7 +75,7 @@ func TestTerminationOfABlockedRun(t *testing.T) {
 	inBoth(t, oneSignal, func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
-		require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{Reason: engine.ReasonActivation}))
+		require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
 		w.terminate("r", "t")
 		w.settle()
 		w.finished()
@@ -168,7 +168,7 @@ func TestResets(t *testing.T) {
 			w.settle()
 			w.signal("r", "m1", "go", `"a"`)
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{Reason: engine.ReasonActivation}))
+			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
 			require.NoError(w.t, w.reset("r", "x", 1))
 			w.settle()
 			require.Nil(w.t, w.summary("r").Blocked)

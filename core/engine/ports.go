@@ -47,15 +47,17 @@ type Runs interface {
 	// then, and says whether that was there before. ErrNoRun if there is no run, from a store that can tell at no extra cost.
 	File(ctx context.Context, run string, item Item) (stamp int64, there bool, err error)
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
-	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block touches it.
+	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block and Unblock touch it.
 	Put(ctx context.Context, commit *Commit) error
 	// DeleteLog deletes the log of a generation before the present one; what of it is kept elsewhere (large payloads) may stay as
 	// long as the run. One that is not there is no error. It may be delayed.
 	DeleteLog(ctx context.Context, run string, generation int) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
-	// Block marks a run, or takes the mark off (nil). ErrNoRun if there is none.
+	// Block marks a run, in the place of a mark that is there. ErrNoRun if there is no run.
 	Block(ctx context.Context, run string, block *Block) error
+	// Unblock takes the mark of this id off, and no other. None is no error, nor is no run.
+	Unblock(ctx context.Context, run, mark string) error
 }
 
 // Position is a place in a run's log: record number Record of generation Generation; the zero Position is before all.
@@ -116,6 +118,8 @@ type Summary struct {
 
 // Block says why a run cannot advance.
 type Block struct {
+	// ID tells this mark from one that is made later: whoever was asked to take this one off leaves that alone.
+	ID    string    `json:"id,omitempty"`
 	Since time.Time `json:"since"`
 	// Reason is a stable code: see the Reason constants.
 	Reason string `json:"reason"`
@@ -243,8 +247,8 @@ type Queue interface {
 type Resume struct {
 	Run   string
 	Delay time.Duration
-	// Unblock takes the run's mark off first.
-	Unblock bool
+	// Unblocks is the id of the mark that is taken off first; empty: none.
+	Unblocks string
 	// Carries is filed first, if it is not nil.
 	Carries *Item
 	// Creates is the summary that goes with a carried start.

@@ -79,7 +79,7 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 	o := &outbox{e: e, run: run, generation: view.Summary.Generation}
 	if view.Summary.Blocked != nil {
 		done.Unblocked++
-		o.resumes = append(o.resumes, Resume{Run: run, Unblock: true})
+		o.resumes = append(o.resumes, unblocks(view.Summary))
 	}
 	steps := false
 	if !view.Summary.Status.Closed() {

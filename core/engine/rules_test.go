@@ -431,6 +431,36 @@ func TestRuleUnblockByMessage(t *testing.T) {
 	}
 }
 
+// TestRuleUnblockNames: a message that takes off a mark passes for undeliverable while its handler lives. For that the run is marked with
+// another mark, which the handler leaves: it may die, and nobody else would come.
+func TestRuleUnblockNames(t *testing.T) {
+	for name, begin := range map[string]func(w *world){
+		"what waits": func(w *world) { w.blocked() },
+		"what arrives later": func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, oneSignal, func(w *world) {
+				begin(w)
+				w.unblock("r")
+				message := w.takeOne("unblock r")
+				p := w.process("deadletter")
+				require.NoError(w.t, p.engine.DeadResume(p.in(), message.carried()))
+				w.signal("r", "m", "go", `"x"`)
+				w.settle()
+				w.plan(fault{kind: crashBefore, op: "look", subject: "r"})
+				<-w.deliver(w.process("activate"), message).done
+				require.NotNil(w.t, w.summary("r").Blocked)
+				w.unblock("r")
+				w.ends(`"x"`)
+			})
+		})
+	}
+}
+
 func TestRuleClearFirst(t *testing.T) {
 	simulate(t, oneSignal, func(w *world) {
 		w.blocked()

@@ -117,7 +117,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	}
 	item := e.startItem(summary)
 	before.handOn(item.Event.(*history.Started), &history.Record{Time: summary.Started}, e.config) // what a queue brings again is told by its stamp: see meantForEarlier
-	message := Resume{Run: request.Run, Unblock: there.Blocked != nil}
+	message := unblocks(there)
 	if !e.Together { // message first, as with any start
 		carrying := item
 		message.Carries, message.Creates = &carrying, summary

@@ -114,7 +114,11 @@ func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 }
 
 func (p *port) Block(ctx context.Context, run string, block *engine.Block) error {
-	return p.call(ctx, "block", run, fmt.Sprint(block != nil), func() error { return p.w.store.Block(ctx, run, block) })
+	return p.call(ctx, "block", run, "", func() error { return p.w.store.Block(ctx, run, block) })
+}
+
+func (p *port) Unblock(ctx context.Context, run, mark string) error {
+	return p.call(ctx, "unblock", run, "", func() error { return p.w.store.Unblock(ctx, run, mark) })
 }
 
 func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {

@@ -22,7 +22,7 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 	for _, c := range []struct{ written, described any }{
 		{engine.Summary{Blocked: &engine.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
 			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}}, summary{}},
-		{engine.Block{Version: "x"}, block{}},
+		{engine.Block{ID: "x", Version: "x"}, block{}},
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
 		{engine.Accepted{}, accepted{}},

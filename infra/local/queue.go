@@ -141,7 +141,7 @@ func (q *queue) addResume(r received[engine.Resume], delay time.Duration) {
 	q.resumes.push(r)
 }
 
-func plain(m engine.Resume) bool { return m.Carries == nil && !m.Unblock }
+func plain(m engine.Resume) bool { return m.Carries == nil && m.Unblocks == "" }
 
 func (q *queue) addTask(r received[engine.Task], delay time.Duration) {
 	if delay > 0 {

@@ -47,6 +47,7 @@ const (
 	remove      = "delete"
 	removeLog   = "delete-log"
 	block       = "block"
+	unblock     = "unblock"
 	list        = "list"
 	unfinished  = "unfinished"
 	putDue      = "put-due"
@@ -66,7 +67,7 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, create, file, put, remove, removeLog, block, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{look, records, getSummary, create, file, put, remove, removeLog, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
 
 var sends = []string{sendResumes, sendTasks}
 
@@ -183,7 +184,7 @@ func rarity(kind fault, operation string) int {
 		return 10
 	}
 	switch operation {
-	case block, list, putDue, dueBefore, deleteDue, tasksOf:
+	case block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
 	case create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
 		return 3

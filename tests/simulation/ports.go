@@ -277,12 +277,21 @@ func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 }
 
 func (p *port) Block(ctx context.Context, run string, mark *engine.Block) error {
-	return p.call(ctx, block, run, fmt.Sprint(mark != nil), func() error {
-		if mark != nil {
-			p.s.checks.blocked(p.p, run, mark)
-		}
+	return p.call(ctx, block, run, mark.Reason, func() error {
+		p.s.checks.blocked(p.p, run, mark)
 		before := p.s.summary(run)
 		err := p.s.store.Block(ctx, run, mark)
+		if err == nil {
+			p.s.changed(run, before)
+		}
+		return err
+	})
+}
+
+func (p *port) Unblock(ctx context.Context, run, mark string) error {
+	return p.call(ctx, unblock, run, mark, func() error {
+		before := p.s.summary(run)
+		err := p.s.store.Unblock(ctx, run, mark)
 		if err == nil {
 			p.s.changed(run, before)
 		}

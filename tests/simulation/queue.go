@@ -33,7 +33,7 @@ func (l *letter) String() string {
 		return fmt.Sprintf("task %s/%d/%d attempt %d", l.task.Run, l.task.Generation, l.task.Command.Seq(), l.task.Attempt)
 	case l.resume.Carries != nil:
 		return fmt.Sprintf("resume %s with %s", l.resume.Run, l.resume.Carries.Key)
-	case l.resume.Unblock:
+	case l.resume.Unblocks != "":
 		return "unblock " + l.resume.Run
 	}
 	return "resume " + l.resume.Run

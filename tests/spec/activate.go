@@ -8,7 +8,7 @@ func (v *Visit) hold(place int, letter Letter) {
 		v.Carries[place] = letter
 	}
 	if letter.Kind == Unblock {
-		v.Unblock = 1
+		v.Unblock = letter.Argument
 	}
 }
 
@@ -59,13 +59,17 @@ func (m *Model) visit(s *State, n int, add adder) {
 		}
 		add(t, false, m.say(who, " files what its message carries"))
 	case atClear:
-		r.Blocked, v.Unblock = 0, 0
+		what := " finds another mark"
+		if r.Blocked == v.Unblock || !m.rules.UnblockNames {
+			r.Blocked, what = 0, " takes the mark off"
+		}
+		v.Unblock = 0
 		if m.rules.ClearFirst {
 			m.atFirst(v)
 		} else {
 			m.atLast(v)
 		}
-		add(t, false, m.say(who, " takes the mark off"))
+		add(t, false, m.say(who, what))
 	case atLook, atInbox, atLog:
 		m.look(s, n, add)
 	case atSend:
@@ -94,7 +98,7 @@ func (m *Model) visit(s *State, n int, add adder) {
 	case atDelete:
 		m.deleteNext(s, n, add)
 	case atBlock:
-		r.Blocked = 1
+		t.mark(v.Run)
 		m.atLast(v)
 		add(t, false, m.say(who, " (the activation fails) marks the run blocked"))
 	case atResume:

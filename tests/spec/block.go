@@ -29,12 +29,30 @@ func (m *Model) operator(s *State, add adder) {
 		t := *s
 		t.Unblocks++
 		if m.rules.UnblockByMessage {
-			t.send(Letter{Kind: Unblock, Run: uint8(r)}, 0)
+			t.send(Letter{Kind: Unblock, Run: uint8(r), Argument: s.Runs[r].Blocked}, 0)
 			add(t, false, m.say("the operator unblocks run ", digit(uint8(r))))
 		} else {
 			t.Runs[r].Blocked = 0
 			t.Operator = uint8(r) + 1
 			add(t, false, m.say("the operator takes the mark off run ", digit(uint8(r))))
+		}
+	}
+}
+
+// mark marks a run blocked: with another mark than it has, and than any message or visit names.
+func (s *State) mark(run uint8) {
+	for mark := uint8(1); ; mark++ {
+		used := s.Runs[run].Blocked == mark
+		for i := range s.Messages[:s.Queued] {
+			letter := s.Messages[i].Letter
+			used = used || letter.Kind == Unblock && letter.Run == run && letter.Argument == mark
+		}
+		for n := range s.Visits {
+			used = used || s.Visits[n].Run == run && s.Visits[n].Unblock == mark
+		}
+		if !used {
+			s.Runs[run].Blocked = mark
+			return
 		}
 	}
 }

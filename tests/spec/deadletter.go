@@ -28,10 +28,11 @@ func (m *Model) deadLetter(s *State, add adder) {
 	case atResume:
 		t.resume(d.Run)
 		next(atAcknowledge, "resumes the run")
-	case atBlock: // if there is something in the inbox
+	case atBlock: // if there is something in the inbox, or the mark is one that a living handler may yet take off
 		what := "finds nothing to block for"
-		if r.Token != 0 && r.Inbox != [maxGenerations]Items{} && (m.rules.BlockClosed || !m.closed(s, d.Run)) {
-			r.Blocked = 1
+		waits := r.Inbox != [maxGenerations]Items{} && (m.rules.BlockClosed || !m.closed(s, d.Run))
+		if r.Token != 0 && (waits || m.rules.UnblockNames && d.Kind == Unblock && r.Blocked == d.Argument) {
+			t.mark(d.Run)
 			what = "marks the run blocked"
 		}
 		next(atAcknowledge, what)

@@ -32,7 +32,7 @@ func (m *Model) rebuild(s *State, add adder) {
 func (m *Model) rebuildRun(t *State, run uint8) {
 	r := &t.Runs[run]
 	if r.Blocked != 0 {
-		t.send(Letter{Kind: Unblock, Run: run}, 0)
+		t.send(Letter{Kind: Unblock, Run: run, Argument: r.Blocked}, 0)
 	}
 	steps := uint8(0)
 	open := !m.closed(t, run)

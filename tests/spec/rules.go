@@ -80,6 +80,9 @@ type Rules struct {
 	BlockClosed bool
 	// UnblockByMessage: an unblock is one message, whose handler takes the mark off. Off: the operator does, then resumes.
 	UnblockByMessage bool
+	// UnblockNames: that message names the mark, and its handler takes no other off; the dead letter function replaces one that a dead
+	// message names. Off: it takes off whichever there is.
+	UnblockNames bool
 	// ClearFirst: that handler takes the mark off before it looks. Off: at the end of the visit.
 	ClearFirst bool
 

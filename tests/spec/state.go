@@ -71,7 +71,7 @@ type Run struct {
 	Inbox      [maxGenerations]Items
 	Token      uint8                 // summary: who started it; 0: there is no summary
 	Generation uint8                 // summary
-	Blocked    uint8                 // summary
+	Blocked    uint8                 // summary: the mark, from 1
 	Used       uint8                 // not stored: tasks whose completion token was used (generation 1)
 	Count      [maxGenerations]uint8 // records in the log
 	Due        [maxGenerations]uint8 // due buckets: long timers
@@ -83,7 +83,7 @@ type Run struct {
 // Kinds of message. All but Task are resumes: "look at this run".
 const (
 	Resume  = iota + 1
-	Unblock // take the mark off, then look
+	Unblock // Argument: mark. Take it off, then look
 	Fired   // Argument: timer. File its firing, then look
 	Start   // Argument: token. File the start, then look
 	Mail    // Argument: signal. File it, then look
@@ -155,7 +155,7 @@ type Visit struct {
 	Extra                     uint8                   // what else
 	At                        uint8
 	Run                       uint8
-	Unblock                   uint8 // 1: the mark is to be taken off
+	Unblock                   uint8 // the mark that is to be taken off
 	With                      uint8 // another visit of the same invocation, +1
 	SeenGeneration, SeenCount uint8 // the log that it knows
 	Resumes                   uint8 // steps that its record will take over

@@ -190,15 +190,26 @@ var summaryCases = []namedCase{
 	}},
 	{"a mark is put on, replaced, and taken off", func(s *subject) {
 		summary := s.create("r")
-		for _, block := range []*engine.Block{
-			{Since: epoch, Reason: engine.ReasonStuck, Message: "m", Version: "v1"}, {Since: epoch, Reason: engine.ReasonUnreadable}, nil, nil,
-		} {
-			require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", block))
+		shows := func(block *engine.Block) {
 			summary.Blocked = block
 			got, err := s.Runs.Summary(s.t.Context(), "r")
 			require.NoError(s.t, err)
 			sameSummary(s.t, summary, got)
 		}
+		first := &engine.Block{ID: "a", Since: epoch, Reason: engine.ReasonStuck, Message: "m", Version: "v1"}
+		second := &engine.Block{ID: "b", Since: epoch, Reason: engine.ReasonUnreadable}
+		for _, block := range []*engine.Block{first, second} {
+			require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", block))
+			shows(block)
+		}
+		require.NoError(s.t, s.Runs.Unblock(s.t.Context(), "r", "a"), "it is gone")
+		shows(second)
+		for range 2 {
+			require.NoError(s.t, s.Runs.Unblock(s.t.Context(), "r", "b"))
+			shows(nil)
+			require.Empty(s.t, s.list(engine.ListQuery{Blocked: true}))
+		}
+		require.NoError(s.t, s.Runs.Unblock(s.t.Context(), "nobody", "b"))
 	}},
 	{"a mark stays when a record without a summary is put", func(s *subject) {
 		s.create("r")

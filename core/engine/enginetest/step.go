@@ -28,10 +28,12 @@ func (d *double) step() {
 	case 7, 8, 9, 10:
 		d.put(run)
 	case 11:
-		var block *engine.Block
-		if !d.chance(3) {
-			block = &engine.Block{Since: d.time(), Reason: engine.ReasonStuck}
+		mark := []string{"a", "b"}[d.random.IntN(2)]
+		if d.chance(3) {
+			d.both("unblock", func(s *Stores) (string, error) { return "", s.Runs.Unblock(d.t.Context(), run, mark) })
+			return
 		}
+		block := &engine.Block{ID: mark, Since: d.time(), Reason: engine.ReasonStuck}
 		d.both("block", func(s *Stores) (string, error) { return "", s.Runs.Block(d.t.Context(), run, block) })
 	case 12, 13, 14:
 		d.look(run, d.position(run))

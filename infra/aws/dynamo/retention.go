@@ -92,7 +92,7 @@ func (s *Store) deleteRun(ctx context.Context, run, listed string, before time.T
 	until := s.now().Add(claimedFor).Unix()
 	ctx, cancel := context.WithTimeout(ctx, givesUp)
 	defer cancel()
-	u := change(row{"deleting": number(until)}, "generation", "body", "blocked", "stuck")
+	u := change(row{"deleting": number(until)}, "generation", "body", "blocked", "mark", "stuck")
 	condition := u.name("listed") + " = " + u.value("listed", text(listed)) +
 		" AND " + u.name("closed") + " < " + u.value("before", number(before.Unix())) +
 		" AND (attribute_not_exists(" + u.name("deleting") + ") OR " + u.name("deleting") + " < " + u.value("now", number(s.now().Unix())) + ")"

@@ -17,8 +17,8 @@ import (
 )
 
 // A summary's row has, beside its body: generation, on which updates of it are conditional; status, started, workflow, closed
-// and listed for the index of listings; and, apart from what updates replace, blocked (a block, as JSON) and stuck (its
-// shard), for the index of blocked runs.
+// and listed for the index of listings; and, apart from what updates replace, blocked (a block, as JSON), mark (its id)
+// and stuck (its shard), for the index of blocked runs.
 //
 // There is a run if there is a summary with a generation. One without is the rest of a run that is being deleted: see
 // retention.go.
@@ -97,7 +97,7 @@ func (s *Store) blockRow(ctx context.Context, run string, block *engine.Block) (
 	if err != nil {
 		return nil, err
 	}
-	return row{"blocked": text(string(mark)), "stuck": text(shardOf(run))}, nil
+	return row{"blocked": text(string(mark)), "mark": text(block.ID), "stuck": text(shardOf(run))}, nil
 }
 
 // update is an update expression in the making. Names of attributes are replaced throughout: many are reserved words.
@@ -150,19 +150,29 @@ func (u *update) attributes() row {
 
 // Block is one conditional update. It may come between an activation's look and its put: a put leaves it alone.
 func (s *Store) Block(ctx context.Context, run string, block *engine.Block) error {
-	u := change(nil, "blocked", "stuck")
-	if block != nil {
-		mark, err := s.blockRow(ctx, run, block)
-		if err != nil {
-			return err
-		}
-		u = change(mark)
+	mark, err := s.blockRow(ctx, run, block)
+	if err != nil {
+		return err
 	}
-	condition := "attribute_exists(" + u.name("generation") + ")"
-	err := s.updateRow(ctx, call{"block", run}, &dynamodb.UpdateItemInput{Key: keyOf(partition(run), summaryKey), UpdateExpression: u.expression(),
-		ConditionExpression: &condition, ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes()})
+	u := change(mark)
+	err = s.updateMark(ctx, call{"block", run}, run, u, "attribute_exists("+u.name("generation")+")")
 	if refused(err) {
 		return noRun(run)
 	}
 	return err
+}
+
+// Unblock is one conditional update.
+func (s *Store) Unblock(ctx context.Context, run, mark string) error {
+	u := change(nil, "blocked", "mark", "stuck")
+	err := s.updateMark(ctx, call{"unblock", run}, run, u, u.name("mark")+" = "+u.value("mark", text(mark)))
+	if refused(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *Store) updateMark(ctx context.Context, c call, run string, u *update, condition string) error {
+	return s.updateRow(ctx, c, &dynamodb.UpdateItemInput{Key: keyOf(partition(run), summaryKey), UpdateExpression: u.expression(),
+		ConditionExpression: &condition, ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes()})
 }

@@ -124,7 +124,7 @@ func TestBodiesStay(t *testing.T) {
 	history.File(signal, "f1")
 	start := &history.Started{Generation: 1, Workflow: "order", Input: history.Payload(`5`), Seed: 7}
 	history.File(start, "f2")
-	resumes := []engine.Resume{{Run: "r"}, {Run: "r 2", Unblock: true},
+	resumes := []engine.Resume{{Run: "r"}, {Run: "r 2", Unblocks: "b1"},
 		{Run: "r", Carries: &engine.Item{Key: "mail#s-1", Event: signal, Stamp: at.UnixNano(), Durable: true}},
 		{Run: "r", Carries: &engine.Item{Key: "start#1", Event: start, Stamp: 1, Durable: true},
 			Creates: &engine.Summary{Run: "r", Workflow: "order", Generation: 1, Status: history.Running, Started: at, Input: history.Payload(`5`)}}}
@@ -143,8 +143,16 @@ func TestBodiesStay(t *testing.T) {
 	}
 	stored, err := os.ReadFile("testdata/bodies.v1.jsonl")
 	require.NoError(t, err)
-	require.Equal(t, string(stored), bodies.String())
-	lines := strings.Split(string(stored), "\n")
+	// The second of them took off whatever mark there was, before marks had ids. Now it has the run looked at; functions/timer takes off the
+	// marks of the version before.
+	before, rest, _ := strings.Cut(string(stored), "\n")
+	older, rest, _ := strings.Cut(rest, "\n")
+	got, err := q.DecodeResume(t.Context(), older)
+	require.NoError(t, err)
+	require.Equal(t, engine.Resume{Run: "r 2"}, got)
+	now := before + "\n" + rest
+	require.Equal(t, now, bodies.String())
+	lines := strings.Split(now, "\n")
 	for i, want := range resumes {
 		got, err := q.DecodeResume(t.Context(), lines[i])
 		require.NoError(t, err)

@@ -64,7 +64,7 @@ func (q *Queue) SendResumes(ctx context.Context, messages ...engine.Resume) erro
 	seen := map[look]bool{}
 	for _, m := range messages {
 		delay := seconds(m.Delay)
-		switch plain := m.Carries == nil && !m.Unblock; {
+		switch plain := m.Carries == nil && m.Unblocks == ""; {
 		case plain && seen[look{m.Run, delay}]:
 			continue
 		case plain:

@@ -76,7 +76,7 @@ func TestPlainResumesAreSentOnce(t *testing.T) {
 	require.Zero(t, s.requests, "nothing to send is no request")
 	later := engine.Resume{Run: "a", Delay: time.Second}
 	require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "a"}, engine.Resume{Run: "b"}, engine.Resume{Run: "a"}, later, later,
-		firing("a", 0), firing("a", 0), engine.Resume{Run: "a", Unblock: true}, engine.Resume{Run: "a", Unblock: true}))
+		firing("a", 0), firing("a", 0), engine.Resume{Run: "a", Unblocks: "b"}, engine.Resume{Run: "a", Unblocks: "b"}))
 	require.Equal(t, []string{"a", "b", "a", "a", "a", "a", "a"}, resumed(t, q, s))
 	require.Equal(t, `{"v":1,"run":"a"}`, s.queues["resumes"][0].body)
 }

@@ -12,11 +12,12 @@ import (
 
 // resumeBody is the form of a resume.
 type resumeBody struct {
-	Version int             `json:"v"`
-	Run     string          `json:"run"`
-	Unblock bool            `json:"unblock"`
-	Carries *itemBody       `json:"carries"`
-	Creates json.RawMessage `json:"creates"` // as offload.Codec stores summaries
+	Version  int             `json:"v"`
+	Run      string          `json:"run"`
+	Unblocks string          `json:"unblocks"`
+	Unblock  bool            `json:"unblock"` // in bodies of versions whose marks had no ids
+	Carries  *itemBody       `json:"carries"`
+	Creates  json.RawMessage `json:"creates"` // as offload.Codec stores summaries
 }
 
 type itemBody struct {
@@ -28,7 +29,9 @@ type itemBody struct {
 
 func (q *Queue) encodeResume(ctx context.Context, m engine.Resume) (string, error) {
 	body := begin(m.Run)
-	body.flag("unblock", m.Unblock)
+	if m.Unblocks != "" {
+		body.member("unblocks", quote(m.Unblocks))
+	}
 	if m.Carries != nil {
 		event, err := q.codec.EncodeEvent(ctx, m.Run, m.Carries.Event)
 		if err != nil {
@@ -60,7 +63,7 @@ func (q *Queue) DecodeResume(ctx context.Context, body string) (engine.Resume, e
 	if read.Run == "" {
 		return engine.Resume{}, unreadable("resume", body, errors.New("it names no run"))
 	}
-	m := engine.Resume{Run: read.Run, Unblock: read.Unblock}
+	m := engine.Resume{Run: read.Run, Unblocks: read.Unblocks}
 	if c := read.Carries; c != nil {
 		event, err := q.codec.DecodeEvent(ctx, read.Run, c.Event)
 		if err != nil {

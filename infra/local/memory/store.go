@@ -8,6 +8,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -188,6 +189,21 @@ func (s *Store) Block(ctx context.Context, name string, block *engine.Block) err
 		return err
 	}
 	summary.Blocked = block
+	r.summary, err = encode(summary)
+	return err
+}
+
+func (s *Store) Unblock(ctx context.Context, name, mark string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, summary, err := s.find(ctx, name)
+	if errors.Is(err, engine.ErrNoRun) {
+		return nil
+	}
+	if err != nil || summary.Blocked == nil || summary.Blocked.ID != mark {
+		return err
+	}
+	summary.Blocked = nil
 	r.summary, err = encode(summary)
 	return err
 }

@@ -39,11 +39,32 @@ func (b *blocking) publish() {
 	if r == nil || !r.loaded {
 		return
 	}
-	if b.block == nil { // it is tried again: what could not be read may be readable by now
-		r.loaded = false
-		return
-	}
 	summary := clone(r.summary)
 	summary.Blocked = b.block
 	b.s.hot.summarize(r, summary)
+}
+
+// Unblock leaves the mark that has another id.
+func (s *Store) Unblock(ctx context.Context, name, mark string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.submit(&unblocking{s: s, name: name, mark: mark})
+}
+
+type unblocking struct {
+	s          *Store
+	name, mark string
+}
+
+func (u *unblocking) apply(db *connection) error {
+	_, err := db.exec("UPDATE run SET block = NULL WHERE run = ? AND json_extract(CAST(block AS TEXT), '$.id') = ?", u.name, u.mark)
+	return err
+}
+
+// publish has the run loaded anew: it is tried again, and what could not be read may be readable by now.
+func (u *unblocking) publish() {
+	if r := u.s.hot.byName[u.name]; r != nil {
+		r.loaded = false
+	}
 }
