@@ -33,9 +33,9 @@ func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
-	err = v.mark(ctx, rec, commit.Generation)
+	err = v.deleteLogs(ctx, p.takes)
 	if err == nil {
-		err = v.deleteLogs(ctx, p.takes)
+		err = v.mark(ctx, rec, commit.Generation)
 	}
 	if err != nil {
 		v.slot.drop()
@@ -73,10 +73,16 @@ func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) e
 	return nil
 }
 
-// deleteLogs deletes those that a start says are to go, before it is recorded.
+// deleteLogs deletes those that a start says are to go, before it is recorded; and before them what lies in the inbox and is finished:
+// once they are gone, nobody could tell that they took it.
 func (v *visit) deleteLogs(ctx context.Context, takes []history.Event) error {
 	for _, event := range takes {
-		if start, ok := event.(*history.Started); ok && start.Logs != nil {
+		if start, ok := event.(*history.Started); ok && start.Logs != nil && start.Logs.Expired > 0 {
+			if len(v.tidy) > 0 {
+				if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
+					return err
+				}
+			}
 			for g := max(2, start.Logs.First-start.Logs.Expired); g < start.Logs.First; g++ { // the first stays: see history.Logs
 				if err := v.e.Runs.DeleteLog(ctx, v.run, g); err != nil {
 					return err

@@ -436,3 +436,42 @@ func TestLogsOfEarlierGenerations(t *testing.T) {
 		w.finished()
 	})
 }
+
+// TestLogsThatExpireLeaveNothingInTheInbox: what a log took may still lie in the inbox when the log expires, if its author died, and
+// so did whoever was to tidy up. It is tidied before the log goes, or nobody could tell that it was taken.
+func TestLogsThatExpireLeaveNothingInTheInbox(t *testing.T) {
+	simulate(t, func(w *world) []workflow.Definition {
+		definitions := few(w)
+		knows := w.adjust
+		w.adjust = func(role string, c *engine.Config) {
+			knows(role, c)
+			c.Retention = time.Minute
+		}
+		return definitions
+	}, func(w *world) {
+		untidied := func(l *letter) {
+			w.plan(fault{kind: crashBefore, op: "delete", subject: "r"})
+			<-w.deliver(w.process("activate"), l).done
+		}
+		w.start("r", "main", `""`)
+		w.settle()
+		w.signal("r", "ma", "go", `"a"`)
+		w.settle()
+		w.pass(2 * time.Minute)
+		w.signal("r", "mb", "go", `"b"`)
+		untidied(w.takeOne("resume r with mail#mb"))
+		w.take("")
+		w.pass(20 * time.Minute)
+		w.signal("r", "mc", "go", `"c"`)
+		w.signal("r", "md", "go", `"d"`)
+		w.take("")
+		untidied(look("r"))
+		require.Contains(w.t, w.inbox("r"), "mail#mb")
+		w.ends(`"abcd"`)
+		for _, rec := range w.log("r", 4) {
+			for _, event := range rec.Events {
+				require.NotEqual(w.t, "mail#mb", event.Key(4), "it is taken a second time")
+			}
+		}
+	})
+}

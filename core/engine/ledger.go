@@ -208,10 +208,14 @@ func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
 	return stamp.Before(l.forgot.Add(mailSkew)), stamp.Add(-mailSkew)
 }
 
-// oldest is the first of the earlier generations whose log need be looked at.
+// oldest is the first of the earlier generations whose log need be looked at. Those that expire go when the start is recorded that
+// says so: until then, what they took may lie in the inbox.
 func (l *ledger) oldest() int {
-	if l.logs == nil {
+	switch {
+	case l.logs == nil:
 		return 1
+	case l.began.IsZero():
+		return l.logs.First - l.logs.Expired
 	}
 	return l.logs.First
 }

@@ -50,7 +50,7 @@ type Runs interface {
 	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block and Unblock touch it.
 	Put(ctx context.Context, commit *Commit) error
 	// DeleteLog deletes the log of a generation before the present one; what of it is kept elsewhere (large payloads) may stay as
-	// long as the run. One that is not there is no error. It may be delayed.
+	// long as the run. One that is not there is no error. It may be delayed, and is not done before deletions asked for earlier.
 	DeleteLog(ctx context.Context, run string, generation int) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error

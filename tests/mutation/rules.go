@@ -63,6 +63,7 @@ var Rules = []Mutation{
 	{"ForgottenMail (that is handed on)", "TestForgottenMail", ledgerGo, "letter{order: -1}", "letter{order: int32(len(l.mail))}"},
 	{"ExpireLogs", "TestLogsOfEarlierGenerations", commitGo, "if err := v.e.Runs.DeleteLog(ctx, v.run, g); err != nil {", "if err := error(nil); err != nil {"},
 	{"ExpireLogs (when)", "TestLogsOfEarlierGenerations", ledgerGo, "next.Base != nil || now.Sub(kept.At) < retention", "next.Base != nil"},
+	{"ExpireLogs (what they took)", "TestLogsThatExpireLeaveNothingInTheInbox", ledgerGo, "l.logs.First - l.logs.Expired", "l.logs.First"},
 	{"ExpireLogs (not the first)", "TestLogsOfEarlierGenerations", commitGo,
 		"max(2, start.Logs.First-start.Logs.Expired)", "start.Logs.First - start.Logs.Expired"},
 	{"ExpireLogs (not a base)", "TestLogsOfEarlierGenerations", ledgerGo, "next.Base != nil || now.Sub(kept.At) < retention", "now.Sub(kept.At) < retention"},
