@@ -48,7 +48,7 @@ var caught = map[string]uint64{
 	"MessageFirst (reuse)":                97,
 	"MessageFirst (start)":                15,
 	"NameAgain":                           51,
-	"Patience":                            20,
+	"Patience":                            39,
 	"RebuildClosed":                       370,
 	"RebuildSends":                        1,
 	"ResumeAgain (child)":                 39,
