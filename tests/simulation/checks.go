@@ -23,6 +23,7 @@ type checks struct {
 type checkedRun struct {
 	generations map[int]*checkedLog
 	filed       map[string]filing // when mail came into the inbox, by key
+	stamps      map[string]int64  // of what was filed, by filing
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
@@ -34,11 +35,10 @@ type checkedRun struct {
 	resets      []reset             // whose sender was told that they are accepted
 }
 
-// filing is when mail came: the event at which it came first, and the time at which it came last; and its stamp, by filing.
+// filing is when mail came: the event at which it came first, and the time at which it came last.
 type filing struct {
 	event  int
 	last   time.Time
-	stamps map[string]int64
 	taken  int64 // the stamp with which it was taken
 	before int   // how much mail was taken before it
 	again  bool  // it was taken a second time, long after the first: as another mail
@@ -92,7 +92,7 @@ func (c *checks) names() (names []string) {
 
 func (c *checks) created(summary *engine.Summary) {
 	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
-		answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
+		stamps: map[string]int64{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
 }
 
 func (c *checks) starts(run string) {
@@ -102,6 +102,7 @@ func (c *checks) starts(run string) {
 }
 
 func (c *checks) filed(run string, item engine.Item) {
+	c.runs[run].stamps[item.Event.Filing()] = item.Stamp
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
 	}
@@ -111,9 +112,8 @@ func (c *checks) filed(run string, item engine.Item) {
 	if _, mail := item.Event.(history.Mail); mail {
 		of, before := c.runs[run].filed[item.Key]
 		if of.last = c.s.now; !before {
-			of.event, of.stamps = c.s.events, map[string]int64{}
+			of.event = c.s.events
 		}
-		of.stamps[item.Event.Filing()] = item.Stamp
 		c.runs[run].filed[item.Key] = of
 	}
 }

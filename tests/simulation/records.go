@@ -195,13 +195,13 @@ func (l *checkedLog) ask(command history.Command, at time.Time) {
 func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, generation int, event history.Event) {
 	key := event.Key(generation)
 	if _, mail := event.(history.Mail); mail {
-		filed, ok := run.filed[key]
-		stamp := filed.stamps[event.Filing()]
+		filed := run.filed[key]
+		stamp := run.stamps[event.Filing()]
 		since := run.count - 1 - filed.before                                     // mail taken after it
 		if run.taken[key] && (stamp == filed.taken || since < c.s.limits.known) { // else it is a repetition, come when it was forgotten
 			c.s.violate("%s takes %s a second time", where, key)
 		}
-		if ok && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
+		if !filed.last.IsZero() && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
 		filed.taken, filed.before, filed.again = stamp, run.count, run.taken[key]
