@@ -144,6 +144,7 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 		}
 		s.shuffle(view.Inbox)
 		s.shorten(look, view)
+		leaves(ctx, view)
 		return nil
 	})
 	if err != nil || parts == 1 {
@@ -154,6 +155,7 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 		if err == nil {
 			view.Inbox = later.Inbox
 			s.shuffle(view.Inbox)
+			leaves(ctx, view)
 		}
 		return err
 	})
@@ -174,6 +176,13 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 		return nil, err
 	}
 	return view, nil
+}
+
+// leaves notes that whoever sees a blocked run leaves everything in its inbox, though it may yet record the result of its step.
+func leaves(ctx context.Context, view *engine.View) {
+	if i, is := ctx.Value(invocationKey{}).(*invocation); is && view.Summary.Blocked != nil {
+		delete(i.looked, view.Summary.Run)
+	}
 }
 
 // Parts of a look that is torn.
