@@ -79,22 +79,15 @@ type past struct {
 }
 
 // readPast reads all that counts for a generation, once.
-func (v *visit) readPast(ctx context.Context, generation int, asked history.Event) (*past, error) {
-	p := &past{fold: &machine.Fold{}, ledger: &ledger{}, answered: map[string]history.UpdatePhase{}}
+func (v *visit) readPast(ctx context.Context, generation int, asked history.Event) (p *past, err error) {
+	p = &past{ledger: &ledger{}, answered: map[string]history.UpdatePhase{}}
 	reset, _ := asked.(*history.ResetRequested)
-	own := 0
-	err := v.e.eachThatCounts(ctx, v.run, generation, Position{}, func(g int, rec *history.Record) error {
-		if p.fold.Add(rec); g != generation {
-			return nil
-		}
-		own = rec.Number
-		p.ledger.add(g, rec)
+	p.fold, err = v.e.foldWith(ctx, v.run, generation, func(rec *history.Record) {
+		p.ledger.add(generation, rec)
 		if reset != nil && rec.Number > reset.Record {
 			p.note(rec)
 		}
-		return nil
 	})
-	p.fold.Records = own
 	return p, err
 }
 

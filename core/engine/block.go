@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // block marks a run that cannot advance (rule 7): everything stays in its inbox, and it goes on when the mark is taken off.
@@ -21,13 +23,16 @@ func (e *Engine) blockUnreadable(ctx context.Context, run string, err error) err
 	return e.block(ctx, run, ReasonUnreadable, blockFor(err).Error())
 }
 
-// Unreadable makes a summary for people of what a store knows of a run whose summary cannot be read: it is blocked, as it will be
-// once somebody looks at the run.
-func Unreadable(known *Summary, err error) *Summary {
+// Shown gives, of what a store has read of a summary, what people are shown. If it cannot be read, that is what else the store knows: the
+// run is blocked, as it will be once somebody looks at it. Any other error stays one.
+func Shown(known *Summary, err error) (*Summary, error) {
+	if known == nil || !errors.Is(err, history.ErrUnreadable) {
+		return known, err
+	}
 	if known.Blocked == nil {
 		known.Blocked = &Block{Reason: ReasonUnreadable, Message: blockFor(err).Error()}
 	}
-	return known
+	return known, nil
 }
 
 // Unblock has a blocked run tried again: one message, whose handler takes the mark off, then looks.

@@ -82,6 +82,7 @@ func (v *visit) deleteLogs(ctx context.Context, takes []history.Event) error {
 				if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
 					return err
 				}
+				v.tidy = nil
 			}
 			for g := max(2, start.Logs.First-start.Logs.Expired); g < start.Logs.First; g++ { // the first stays: see history.Logs
 				if err := v.e.Runs.DeleteLog(ctx, v.run, g); err != nil {

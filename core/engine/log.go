@@ -139,14 +139,20 @@ func (r *logReader) upTo(last int, each func(generation int, rec *history.Record
 
 // fold reads all that counts for a generation without running its code.
 func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine.Fold, error) {
-	whole, own := &machine.Fold{}, 0
+	return e.foldWith(ctx, run, generation, func(*history.Record) {})
+}
+
+// foldWith is fold for those who need more of the generation's own records.
+func (e *Engine) foldWith(ctx context.Context, run string, generation int, own func(*history.Record)) (*machine.Fold, error) {
+	whole, last := &machine.Fold{}, 0
 	err := e.eachThatCounts(ctx, run, generation, Position{}, func(g int, rec *history.Record) error {
 		if whole.Add(rec); g == generation {
-			own = rec.Number
+			last = rec.Number
+			own(rec)
 		}
 		return nil
 	})
-	whole.Records = own
+	whole.Records = last
 	return whole, err
 }
 

@@ -39,7 +39,7 @@ type Runs interface {
 	// Records reads a part of one generation's log, in order: those after a number, as many as fit one page; none at its end.
 	Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error)
 	// Summary reads only that. ErrNoRun if there is none. history.ErrUnreadable if it cannot be read, beside what else is known: nil,
-	// or the run's generation, status, workflow and times. See [Unreadable].
+	// or the run's generation, status, workflow and times. See [Shown].
 	Summary(ctx context.Context, run string) (*Summary, error)
 	// Create puts a summary and the item of its start in one transaction, if there is no run of this id. Else ErrTaken.
 	Create(ctx context.Context, summary *Summary, start Item) error
@@ -143,7 +143,7 @@ const (
 // Directory lists runs.
 type Directory interface {
 	// List gives summaries that match, the latest start first, and a cursor for the next page ("" at the end). A page may
-	// be shorter than the limit although more follow. One that cannot be read is [Unreadable].
+	// be shorter than the limit although more follow. They are [Shown].
 	List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error)
 	// Unfinished gives the ids of open runs, and of closed ones with items in their inbox, page by page.
 	Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error)

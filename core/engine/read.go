@@ -14,16 +14,13 @@ const (
 	ShortestPage = 100
 )
 
-// Get gives a run's summary; one that cannot be read is shown by what else is known: see [Unreadable].
+// Get gives a run's summary; one that cannot be read is shown by what else is known: see [Shown].
 func (e *Engine) Get(ctx context.Context, run string) (*Summary, error) {
 	if err := validID("run id", run); err != nil {
 		return nil, err
 	}
-	summary, err := e.Runs.Summary(ctx, run)
-	switch {
-	case summary != nil && errors.Is(err, history.ErrUnreadable):
-		return Unreadable(summary, err), nil
-	case err != nil:
+	summary, err := Shown(e.Runs.Summary(ctx, run))
+	if err != nil {
 		return nil, e.found(err, run)
 	}
 	return summary, nil

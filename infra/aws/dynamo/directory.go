@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/history"
 )
 
 const (
@@ -92,14 +91,11 @@ func (s *Store) summariesAt(ctx context.Context, c call, places []place) ([]*lis
 		if !isRun(r) || textOf(r, "started") != places[i].key {
 			return nil
 		}
-		summary, err := s.readSummary(ctx, r)
-		if errors.Is(err, history.ErrUnreadable) {
-			summary = engine.Unreadable(summary, err)
-		} else if err != nil {
-			return err
+		summary, err := engine.Shown(s.readSummary(ctx, r))
+		if err == nil {
+			found[i] = &listed{summary, len(packedOf(r)) + len(summary.Input) + len(summary.Result) + len(summary.State)}
 		}
-		found[i] = &listed{summary, len(packedOf(r)) + len(summary.Input) + len(summary.Result) + len(summary.State)}
-		return nil
+		return err
 	})
 	return found, err
 }

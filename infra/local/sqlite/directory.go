@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 
@@ -45,10 +44,8 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 		}
 	}
 	for _, found := range l.found {
-		summary, err := s.decodeSummary(ctx, found)
-		if errors.Is(err, history.ErrUnreadable) {
-			summary = engine.Unreadable(summary, err)
-		} else if err != nil {
+		summary, err := engine.Shown(s.decodeSummary(ctx, found))
+		if err != nil {
 			return nil, "", err
 		}
 		page = append(page, summary)
