@@ -184,6 +184,8 @@ func rarity(kind fault, operation string) int {
 		return 10
 	}
 	switch operation {
+	case removeLog:
+		return 20
 	case block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
 	case create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
