@@ -27,6 +27,7 @@ type process struct {
 	ctx     context.Context //nolint:containedctx // ends with the process
 	cancel  context.CancelFunc
 	dead    bool
+	starts  bool // the embedded server rebuilds its queues, and serves nobody yet
 	busy    int
 	ids     *rand.Rand
 	lives   map[string]*life // of runs in its memory
@@ -96,7 +97,10 @@ func (p *process) newID() string {
 // free gives a process of a role that can take another invocation: one that is there, or a new one.
 func (s *simulation) free(role string) *process {
 	if s.limits.together {
-		return s.node()
+		if p := s.node(); p != nil && !p.starts {
+			return p
+		}
+		return nil
 	}
 	idle, alive := s.idle(role)
 	switch {

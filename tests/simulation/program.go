@@ -88,7 +88,7 @@ type generator struct {
 
 // generate draws programs, the first of which may start the later ones as children.
 func generate(random *rand.Rand, count int, patch bool) []*program {
-	programs := make([]*program, count)
+	programs, families := make([]*program, count), map[string]int{}
 	for i := count - 1; i >= 0; i-- {
 		size := 4 + random.IntN(26)
 		g := &generator{random: random, left: size, patch: patch}
@@ -106,7 +106,8 @@ func generate(random *rand.Rand, count int, patch bool) []*program {
 			p.OnUpdate = g.block(1, 2)
 		}
 		p.Body = g.block(7, 0)
-		if i == 0 && p.Generations > 1 && size < 16 { // a short one, which is no child, goes on for so long that logs are deleted
+		families[p.Name] = p.family(families)
+		if i == 0 && p.Generations > 1 && size < 16 && families[p.Name] <= 3*p.Generations { // a small one goes on for so long that logs are deleted
 			pause := g.new(doSleep)
 			pause.D = 45 * time.Second
 			p.Body, p.Generations = append(p.Body, pause), p.Generations+10
@@ -249,6 +250,13 @@ func (g *generator) nested(depth int) *node {
 		n.D, n.Inside = g.duration(), [][]*node{inner()}
 	}
 	return n
+}
+
+// family is how many generations there are of a run of the program and of its descendants, about; it is known of its children.
+func (p *program) family(known map[string]int) int {
+	each := 1
+	p.each(func(n *node) { each += known[n.Target] })
+	return p.Generations * each
 }
 
 // each goes through all nodes of a program.

@@ -88,7 +88,7 @@ func (q *queue) ready(s *simulation) (ready []*letter) {
 		if l.task != nil {
 			role = roleTask
 		}
-		if s.limits.together && s.node() == nil || !s.limits.together && s.full(role) {
+		if s.full(role) {
 			continue
 		}
 		ready = append(ready, l)
@@ -96,8 +96,11 @@ func (q *queue) ready(s *simulation) (ready []*letter) {
 	return ready
 }
 
-// full says that no more processes of a role may be begun, and all are busy.
+// full says that no more processes of a role may be begun, and all are busy; or the embedded server is down.
 func (s *simulation) full(role string) bool {
+	if s.limits.together {
+		return s.free(role) == nil
+	}
 	idle, alive := s.idle(role)
 	return idle == nil && alive >= s.limits.atOnce
 }
@@ -268,6 +271,7 @@ func (s *simulation) loseMemory() {
 
 func (s *simulation) restart() {
 	p := s.newProcess(roleNode)
+	p.starts = true
 	s.rebuilding(p)
 }
 
@@ -283,6 +287,7 @@ func (s *simulation) rebuilding(p *process) {
 	}, func(err error) {
 		switch {
 		case err == nil:
+			p.starts = false
 		case s.limits.together:
 			s.kill(p) // as the server does that cannot start
 		default:

@@ -102,14 +102,22 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	}
 	started := commit.Next.Event.(*history.Started)
 	var want, have []string
-	log := run.generations[started.Base.Generation]
-	for _, rec := range log.records[started.Base.Record:] {
+	after := run.generations[started.Base.Generation].records[started.Base.Record:]
+	phases := map[string]history.UpdatePhase{} // not those of another letter of that id, before the place
+	for _, rec := range after {
+		for _, command := range rec.Commands {
+			if respond, ok := command.(*history.RespondUpdate); ok {
+				phases[respond.ID] = respond.Phase
+			}
+		}
+	}
+	for _, rec := range after {
 		for _, event := range rec.Events {
 			switch event := event.(type) {
 			case *history.SignalReceived:
 				want = append(want, event.ID)
 			case *history.UpdateReceived:
-				if phase := log.phases[event.ID]; phase != history.UpdateRejected {
+				if phase := phases[event.ID]; phase != history.UpdateRejected {
 					want = append(want, fmt.Sprint(event.ID, event.Accepted || phase != ""))
 				}
 			}
