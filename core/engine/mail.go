@@ -50,9 +50,8 @@ func (e *Engine) Terminate(ctx context.Context, request MailRequest, reason stri
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended; not while what is stored of it
-// cannot be read. What came after
-// that record is forgotten, but for its signals and updates, which come again, in their order: an update that was accepted is not
-// validated anew, and is answered anew; one that was rejected stays so.
+// cannot be read. What came after that record is forgotten, but for its signals and updates, which come again, in their order: an update
+// that was accepted is not validated anew, and is answered anew; one that was rejected stays so.
 func (e *Engine) Reset(ctx context.Context, request MailRequest, record int, reason string) (Accepted, error) {
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
