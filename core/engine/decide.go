@@ -132,13 +132,20 @@ func (v *visit) considerTaken(p *plan, item Item, a *author, generation int) {
 		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent[generation] { // its own, put without an answer
 			p.finish = appendOnce(p.finish, a)
 		}
-	case !v.e.Authors.Dead(a.name, a.until, p.now):
+	case !v.gone(p, a):
 		p.leave(a.until)
 	default:
 		p.tidy = append(p.tidy, item.Key)
 		p.again = append(p.again, history.Item{Key: item.Key, Filing: item.Event.Filing()})
 		p.finish = appendOnce(p.finish, a)
 	}
+}
+
+// gone says whether an author answers for nothing any more, so that all in its name is taken over: it is dead; or it has handed over
+// until a step is to be tried again, and that step is to stop instead. Its items go with its steps: the death of an author that
+// runs a step and has no item in its name would be noticed by nobody.
+func (v *visit) gone(p *plan, a *author) bool {
+	return a.stops || v.e.Authors.Dead(a.name, a.until, p.now)
 }
 
 // leave notes that a living author answers for something: who finds it comes back after that author's deadline. One without
@@ -199,7 +206,7 @@ func (v *visit) considerEarlier(p *plan, item Item, taken claim, generation int)
 	switch {
 	case taken.filing != item.Event.Filing(), a.name == v.author && a.newest <= v.sent[generation]:
 		p.tidy = append(p.tidy, item.Key)
-	case a.name != v.author && !v.e.Authors.Dead(a.name, a.until, p.now):
+	case a.name != v.author && !v.gone(p, a):
 		p.leave(a.until)
 	default:
 		p.tidy = append(p.tidy, item.Key)
@@ -254,7 +261,7 @@ func (v *visit) considerSteps(p *plan) {
 		switch a := open.author; {
 		case a.name == v.author:
 			p.steps = append(p.steps, step.Seq())
-		case v.e.Authors.Dead(a.name, a.until, p.now), open.waits && l.ledger.asked[step.Seq()]:
+		case v.gone(p, a):
 			p.resumes = append(p.resumes, step.Seq())
 		}
 	}

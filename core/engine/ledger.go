@@ -51,6 +51,7 @@ type author struct {
 	asks   []history.Command
 	time   time.Time
 	base   bool // its newest record begins a generation that goes on from an earlier one: all that is pending is asked for
+	stops  bool // a step that it handed over, to be tried again later, was asked to stop
 }
 
 // set makes the map at its first entry: most live runs have most of these empty.
@@ -85,6 +86,7 @@ func (l *ledger) add(generation int, rec *history.Record) {
 	for _, tried := range rec.Tried {
 		if step := l.steps[tried.Seq]; step != nil {
 			step.tried, step.waits = tried, true
+			a.stops = a.stops || l.asked[tried.Seq]
 		}
 	}
 	for _, event := range rec.Events {
@@ -111,6 +113,9 @@ func (l *ledger) add(generation int, rec *history.Record) {
 			}
 		case *history.CancelActivity:
 			set(&l.asked, command.Seq(), true)
+			if step := l.steps[command.Seq()]; step != nil && step.waits {
+				step.author.stops = true
+			}
 		case *history.StartTimer:
 			set(&l.timers, command.Seq(), rec.Time.Add(command.Duration))
 		case *history.CancelTimer:

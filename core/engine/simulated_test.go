@@ -339,3 +339,41 @@ func TestOneTimeForAllOfADecision(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoStopsAWaitingStepAnswersForItsRun: a step waits to be tried again, handed over until then, and is asked to stop. Who stops
+// it early takes over the items as well as the step: what it runs next is taken up again if it dies, though another handler of
+// the same message has acknowledged that.
+func TestWhoStopsAWaitingStepAnswersForItsRun(t *testing.T) {
+	retry := activity.Options{ID: "stubborn", Retry: activity.Retry{Initial: 30 * time.Second, Coefficient: 1}}
+	cleansUp := func(w *world, ctx workflow.Context, fails int) (int, error) {
+		_, failed := stubborn(retry)(w, ctx, fails)
+		_, err := workflow.Step(workflow.Shield(ctx), "clean-up", func(ctx context.Context) (int, error) { return 0, w.during(ctx, 50*time.Second, true) })
+		return 0, errors.Join(failed, err)
+	}
+	simulate(t, only("main", cleansUp), func(w *world) {
+		w.lifetime = func(number int) time.Duration {
+			if number == 1 {
+				return 20 * time.Second
+			}
+			return 10 * time.Minute
+		}
+		waits := w.deliver(w.activator(), w.begun("9"))
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { // it does not reach the step
+			_, err := e.Cancel(ctx, engine.MailRequest{Run: "r", ID: "stop"}, "enough")
+			return err
+		}))
+		require.NoError(w.t, w.deliver(w.activator(), w.takeOne("resume r with mail#stop")).wait())
+		require.NoError(w.t, waits.wait())
+		require.Equal(w.t, []string{"start#1"}, w.inbox("r"))
+		again := look("r")
+		first := w.activator()
+		stops := w.deliver(first, again)
+		time.Sleep(40 * time.Second)
+		require.NoError(w.t, w.deliver(w.activator(), again).wait())
+		w.locked(func() { w.kill(first) })
+		require.Error(w.t, stops.wait())
+		w.settle()
+		w.finished()
+		require.Equal(w.t, history.Cancelled, w.summary("r").Status)
+	})
+}

@@ -15,7 +15,8 @@
 //   - the log has no gap, nothing twice, no time that goes back; nothing is resolved that nothing waits for;
 //   - its commands are those of the second implementation, and so is what the author's code saw: live in the process that put
 //     the record, and replayed by a witness;
-//   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left.
+//   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left;
+//   - who runs a step has an item in its name.
 //
 // Once faults stop (outcome.go): every run ends or waits for people, every accepted mail was taken, in its sender's order; every
 // answer that a caller was given is the log's.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	if !administrative && !handsOver {
 		c.taken(where, run, by, commit.Run)
 	}
+	c.missed(where, log, commit)
 	c.compare(where, log, commit, by.p, administrative)
 }
 
@@ -260,6 +262,36 @@ func (c *checks) taken(where string, run *checkedRun, by *call, name string) {
 		if at.event < by.invocation.looked[name] && !run.taken[key] && !run.tooLate[key] {
 			c.s.violate("%s leaves %s in the inbox, which its author has seen", where, key)
 		}
+	}
+}
+
+// missed checks that an author which runs steps has an item in its name (rule 4): else nobody would notice its death.
+func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
+	rec := commit.Record
+	steps := len(rec.Resumes) > 0 || slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
+		step, ok := command.(*history.ScheduleActivity)
+		return ok && step.Inline
+	})
+	if !steps || rec.Closes() != nil {
+		return
+	}
+	belongs := map[history.Item]string{}
+	for _, rec := range log.records {
+		for _, item := range rec.Again {
+			belongs[item] = rec.Author
+		}
+		for _, event := range rec.Events {
+			belongs[history.Item{Key: event.Key(commit.Generation), Filing: event.Filing()}] = rec.Author
+		}
+	}
+	view, err := c.s.store.Look(context.Background(), commit.Run, engine.Position{})
+	if err != nil {
+		panic(err)
+	}
+	if !slices.ContainsFunc(view.Inbox, func(item engine.Item) bool {
+		return belongs[history.Item{Key: item.Key, Filing: item.Event.Filing()}] == rec.Author
+	}) {
+		c.s.violate("%s has steps that %s runs, and no item is in its name", where, rec.Author)
 	}
 }
 
