@@ -368,7 +368,7 @@ func TestWhoStopsAWaitingStepAnswersForItsRun(t *testing.T) {
 		again := look("r")
 		first := w.activator()
 		stops := w.deliver(first, again)
-		time.Sleep(40 * time.Second)
+		<-time.After(40 * time.Second)
 		require.NoError(w.t, w.deliver(w.activator(), again).wait())
 		w.locked(func() { w.kill(first) })
 		require.Error(w.t, stops.wait())
