@@ -70,6 +70,7 @@ var caught = map[string]uint64{
 	"mail that the run before took":                124,
 	"mail that was sent to the run before":         58,
 	"no condition on the put":                      4,
+	"one time for all of a decision":               1474,
 	"one's own record is not known":                70,
 	"requests to children when queues are lost":    687,
 	"steps of a generation that ended":             102,
