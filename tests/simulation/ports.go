@@ -331,6 +331,14 @@ func (s *simulation) summary(run string) *engine.Summary {
 	return summary
 }
 
+func (s *simulation) inbox(run string) []engine.Item {
+	view, err := s.store.Look(context.Background(), run, engine.Position{})
+	if err != nil {
+		panic(err)
+	}
+	return view.Inbox
+}
+
 // was gives a run's summary as an index that lags shows it; false: it does not show the run.
 func (s *simulation) was(run string) (*engine.Summary, bool) {
 	for _, c := range s.past {

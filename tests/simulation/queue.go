@@ -255,11 +255,7 @@ func (s *simulation) purge() {
 func (s *simulation) loseMemory() {
 	s.queue.letters = nil
 	for _, run := range s.checks.names() {
-		view, err := s.store.Look(context.Background(), run, engine.Position{})
-		if err != nil {
-			panic(err)
-		}
-		for _, item := range view.Inbox {
+		for _, item := range s.inbox(run) {
 			if !item.Durable {
 				if err := s.store.Delete(context.Background(), run, []string{item.Key}); err != nil {
 					panic(err)

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -284,11 +283,7 @@ func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
 			belongs[history.Item{Key: event.Key(commit.Generation), Filing: event.Filing()}] = rec.Author
 		}
 	}
-	view, err := c.s.store.Look(context.Background(), commit.Run, engine.Position{})
-	if err != nil {
-		panic(err)
-	}
-	if !slices.ContainsFunc(view.Inbox, func(item engine.Item) bool {
+	if !slices.ContainsFunc(c.s.inbox(commit.Run), func(item engine.Item) bool {
 		return belongs[history.Item{Key: item.Key, Filing: item.Event.Filing()}] == rec.Author
 	}) {
 		c.s.violate("%s has steps that %s runs, and no item is in its name", where, rec.Author)
