@@ -155,7 +155,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 
 // takenByLog says whether a log has mail already, and which generation's: 0, if it is known by its id alone.
 func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, present int) (known bool, by int, err error) {
-	if _, named := own.items[item.Key]; named {
+	if _, named := own.items[item.name()]; named {
 		return true, present, nil
 	}
 	_, by, err = v.takenBefore(ctx, item, own, present)

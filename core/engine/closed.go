@@ -56,7 +56,7 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 	if of != 0 && of != generation {
 		return false, v.lookBack(ctx, p, item, of, generation)
 	}
-	if claim, named := closed.items[item.Key]; named && claim.filing == item.Event.Filing() {
+	if claim, named := closed.items[item.name()]; named && claim.filing == item.Event.Filing() {
 		v.considerTaken(p, item, claim.author, generation)
 		return false, nil
 	}

@@ -119,7 +119,7 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 	for _, event := range commit.Record.Events {
 		if event.Filing() != "" {
 			v.forgetAsked(event)
-			v.tidy = append(v.tidy, event.Key(commit.Generation))
+			v.tidy = append(v.tidy, l.summary.inboxKey(event, commit.Generation))
 		}
 	}
 	v.e.watch.changed(v.run)

@@ -73,7 +73,7 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 	if generation != 0 && generation != l.position.Generation {
 		return false, v.lookBack(ctx, p, item, generation, l.position.Generation)
 	}
-	if claim, named := l.ledger.items[item.Key]; named {
+	if claim, named := l.ledger.items[item.name()]; named {
 		if claim.filing != item.Event.Filing() { // the log took another filing of it
 			p.tidy = append(p.tidy, item.Key)
 			return false, nil
@@ -103,13 +103,8 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 }
 
 // meantForEarlier says whether mail was sent to a run that had the id before: it ended without reading it, and the message that
-// carries it came again. See [Summary.stamp].
-func meantForEarlier(item Item, summary *Summary) bool {
-	return item.Stamp < summary.Started.UnixNano()
-}
-
-// stamp gives what mail to a run is stamped with: no time before the run was started, whatever clocks say.
-func (s *Summary) stamp(now int64) int64 { return max(now, s.Started.UnixNano()) }
+// carries it came late.
+func meantForEarlier(item Item, summary *Summary) bool { return item.Key != summary.inboxKey(item.Event, 0) }
 
 // forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.
 func (v *visit) forgetTask(event history.Event, generation int) {
@@ -136,7 +131,7 @@ func (v *visit) considerTaken(p *plan, item Item, a *author, generation int) {
 		p.leave(a.until)
 	default:
 		p.tidy = append(p.tidy, item.Key)
-		p.again = append(p.again, history.Item{Key: item.Key, Filing: item.Event.Filing()})
+		p.again = append(p.again, history.Item{Key: item.name(), Filing: item.Event.Filing()})
 		p.finish = appendOnce(p.finish, a)
 	}
 }
@@ -164,7 +159,7 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 		if err != nil {
 			return err
 		}
-		if claim, named := log.items[item.Key]; named {
+		if claim, named := log.items[item.name()]; named {
 			v.considerEarlier(p, item, claim, generation)
 			return nil
 		}
@@ -192,7 +187,7 @@ func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, present
 		if err != nil {
 			return claim{}, 0, err
 		}
-		if taken, named := log.items[item.Key]; named {
+		if taken, named := log.items[item.name()]; named {
 			return taken, by, nil
 		}
 		maybe = !log.began.Before(since)

@@ -283,8 +283,7 @@ func TestForgottenMail(t *testing.T) {
 		simulate(t, few, func(w *world) {
 			w.put(w.begun(`""`))
 			w.settle()
-			late := w.filed("ma", `"a"`)
-			require.NoError(w.t, w.store.Delete(w.t.Context(), "r", []string{"mail#ma"})) // its caller died before it was filed
+			late := w.unfiled(w.filed("ma", `"a"`))
 			send(w, "b", "c")
 			w.put(late)
 			w.settle()

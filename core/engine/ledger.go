@@ -247,7 +247,7 @@ func (l *ledger) forget(view *View) {
 	if len(l.items) > 0 {
 		inbox := make(map[string]bool, len(view.Inbox))
 		for _, item := range view.Inbox {
-			inbox[item.Key] = true
+			inbox[item.name()] = true
 		}
 		maps.DeleteFunc(l.items, func(key string, _ claim) bool { return !inbox[key] })
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -94,8 +95,8 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 	if summary.Blocked != nil && summary.Blocked.Reason == ReasonUnreadable && isAdministrative(event) {
 		return Accepted{}, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, summary.Blocked.Message)
 	}
-	item := e.newItem(event, 0, true)
-	item.Stamp = summary.stamp(max(item.Stamp, request.After+1))
+	item := e.newMail(summary, event)
+	item.Stamp = max(item.Stamp, request.After+1)
 	if !e.Together {
 		carrying := item
 		if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run, Carries: &carrying}); err != nil {
@@ -113,3 +114,23 @@ func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id s
 	}
 	return Accepted{ID: request.ID, Stamp: stamp}, nil
 }
+
+// newMail makes a filing of mail to a run.
+func (e *Engine) newMail(to *Summary, mail history.Event) Item {
+	item := e.newItem(mail, 0, true)
+	item.Key = to.inboxKey(mail, 0)
+	return item
+}
+
+// inboxKey is the key of an event's item. That of mail says which run it is for, by the time of its start: another may have had the id
+// before, and what was sent to that one must not lie in the place of what is sent to this one.
+func (s *Summary) inboxKey(event history.Event, generation int) string {
+	key := event.Key(generation)
+	if _, ok := event.(history.Mail); ok {
+		key += "#" + strconv.FormatInt(s.Started.UnixNano(), 36)
+	}
+	return key
+}
+
+// name is what records name an item by.
+func (i *Item) name() string { return i.Event.Key(generationOf(i.Key)) }

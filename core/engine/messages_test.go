@@ -118,7 +118,26 @@ func TestMailOfTheRunBefore(t *testing.T) {
 			w.anew()
 			w.put(&again)
 			w.settle()
+			w.signal("r", "m1", "go", `"old"`) // its sender never had an answer
+			w.settle()
 			ends(w)
+		})
+	})
+	t.Run("and another of its id, sent to the one that has the id now", func(t *testing.T) {
+		simulate(t, oneSignal, func(w *world) {
+			w.put(w.begun("1"))
+			w.settle()
+			late := w.unfiled(w.filed("m2", `"late"`))
+			w.signal("r", "m1", "go", `"old"`)
+			w.ends(`"old"`)
+			w.anew()
+			w.settle()
+			hold := w.plan(fault{kind: pause, op: "look", role: "activate"})
+			looking := w.deliver(w.activator(), late) // it is filed, and nobody has looked
+			w.signal("r", "m2", "go", `"mine"`)
+			hold.release()
+			require.NoError(w.t, looking.wait())
+			w.ends(`"mine"`)
 		})
 	})
 	t.Run("taken by it, and by nobody since", func(t *testing.T) {
@@ -135,6 +154,7 @@ func TestMailOfTheRunBefore(t *testing.T) {
 			require.Equal(w.t, history.Terminated, w.summary("r").Status)
 			w.anew()
 			w.put(&again)
+			w.signal("r", "m1", "go", `"old"`)
 			w.settle()
 			require.Equal(w.t, 3, w.summary("r").Generation)
 			require.Equal(w.t, history.Running, w.summary("r").Status)
@@ -158,8 +178,7 @@ func TestMailOfTheRunBefore(t *testing.T) {
 					_, err := ask(ctx, e, engine.MailRequest{Run: "r", ID: "late"})
 					return err
 				}))
-				late := w.takeOne("resume r with mail#late")
-				require.NoError(w.t, w.store.Delete(w.t.Context(), "r", []string{"mail#late"})) // its caller died before it was filed
+				late := w.unfiled(w.takeOne("resume r with mail#late"))
 				w.signal("r", "m1", "go", `"old"`)
 				w.ends(`"old"`)
 				<-time.After(2 * time.Minute)

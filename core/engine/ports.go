@@ -76,7 +76,7 @@ type View struct {
 
 // Item is something that happened to a run, in its inbox.
 type Item struct {
-	Key   string // identity: see history.Event.Key
+	Key   string // identity: see history.Event.Key; that of mail says, too, which run it is for
 	Event history.Event
 	// Stamp orders mail: nanoseconds since 1970, later than the stamps of earlier mail of the same sender.
 	Stamp int64

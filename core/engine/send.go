@@ -264,9 +264,7 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 	if _, terminates := event.(*history.TerminateRequested); terminates { // another mail than an earlier request to cancel
 		event = mail(id + ".terminate")
 	}
-	item := o.e.newItem(event, 0, true)
-	item.Stamp = there.stamp(item.Stamp)
-	if _, _, err := o.e.Runs.File(ctx, child, item); err != nil {
+	if _, _, err := o.e.Runs.File(ctx, child, o.e.newMail(there, event)); err != nil {
 		return err
 	}
 	o.resumes = append(o.resumes, Resume{Run: child})

@@ -110,13 +110,13 @@ func (e *Engine) firstStart(ctx context.Context, there *Summary) (*Summary, erro
 // reuse begins a new generation of a run that has ended.
 func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary) (*Summary, bool, error) {
 	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
-		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
+		Started: later(e.Clock.Now().UTC(), there.Started.Add(1)), Input: request.Input, Attributes: request.Attributes}
 	before, err := e.readLedger(ctx, there.Run, there.Generation)
 	if err != nil {
 		return nil, false, e.unavailable(err, "the run was not started: the log of the one before was not read")
 	}
 	item := e.startItem(summary)
-	before.handOn(item.Event.(*history.Started), &history.Record{Time: summary.Started}, e.config) // what a queue brings again is told by its stamp: see meantForEarlier
+	before.handOn(item.Event.(*history.Started), &history.Record{Time: summary.Started}, e.config) // what else a queue brings again is told by its key: see meantForEarlier
 	message := unblocks(there)
 	if !e.Together { // message first, as with any start
 		carrying := item

@@ -30,7 +30,7 @@ func (l *letter) String() string {
 		}
 		return fmt.Sprintf("%s %s/%d/%d attempt %d", what, l.task.Run, l.task.Generation, l.task.Command.Seq(), l.task.Attempt)
 	case l.resume.Carries != nil:
-		return fmt.Sprintf("resume %s with %s", l.resume.Run, l.resume.Carries.Key)
+		return fmt.Sprintf("resume %s with %s", l.resume.Run, named(*l.resume.Carries))
 	case l.resume.Unblocks != "":
 		return "unblock " + l.resume.Run
 	}

@@ -421,13 +421,28 @@ func (w *world) log(run string, generation int) []*history.Record {
 	return records
 }
 
-// inbox gives the keys of a run's items.
-func (w *world) inbox(run string) (keys []string) {
+// inbox gives the names of a run's items.
+func (w *world) inbox(run string) (names []string) {
 	w.t.Helper()
 	view, err := w.store.Look(context.Background(), run, engine.Position{})
 	require.NoError(w.t, err)
 	for _, item := range view.Inbox {
-		keys = append(keys, item.Key)
+		names = append(names, named(item))
 	}
-	return keys
+	return names
+}
+
+// named is what records name an item by. The key of mail says, too, which run it is for.
+func named(item engine.Item) string {
+	if mail, ok := item.Event.(history.Mail); ok {
+		return mail.Key(0)
+	}
+	return item.Key
+}
+
+// unfiled takes an item out of its inbox: whoever was to file it died before.
+func (w *world) unfiled(l *letter) *letter {
+	w.t.Helper()
+	require.NoError(w.t, w.store.Delete(w.t.Context(), l.resume.Run, []string{l.resume.Carries.Key}))
+	return l
 }
