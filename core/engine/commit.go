@@ -64,7 +64,7 @@ func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) e
 	if (v.named || names(rec)) && !leaves {
 		return nil
 	}
-	mark := v.e.newItem(&history.TimerFired{Seq: -v.e.Clock.Now().UnixNano()}, generation, leaves) // no command has such a number
+	mark := v.e.newItem(&history.TimerFired{Seq: v.e.numberOfNone()}, generation, leaves)
 	if _, _, err := v.e.Runs.File(ctx, v.run, mark); err != nil {
 		return err
 	}

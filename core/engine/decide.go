@@ -104,7 +104,9 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 
 // meantForEarlier says whether mail was sent to a run that had the id before: it ended without reading it, and the message that
 // carries it came late.
-func meantForEarlier(item Item, summary *Summary) bool { return item.Key != summary.inboxKey(item.Event, 0) }
+func meantForEarlier(item Item, summary *Summary) bool {
+	return item.Key != summary.inboxKey(item.Event, 0)
+}
 
 // forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.
 func (v *visit) forgetTask(event history.Event, generation int) {

@@ -280,6 +280,36 @@ func TestRuleOneFiling(t *testing.T) {
 	})
 }
 
+// TestRuleMark: in one process, who takes up a step after a restart has an item in its name, also if it tries twice in one instant.
+func TestRuleMark(t *testing.T) {
+	simulateAs(t, true, only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+		if _, err := workflow.Execute(ctx, callDouble, n); err != nil { // its answer dies with the process
+			return 0, err
+		}
+		return w.step(ctx, "a", 20*time.Second, 1)
+	}), func(w *world) {
+		w.start("r", "main", "1")
+		require.NoError(w.t, w.deliver(w.process("node"), w.takeOne("resume r")).wait())
+		require.NoError(w.t, w.deliver(w.process("node"), w.takeOne("task r/1/0 attempt 1")).wait())
+		w.plan(fault{kind: crashAfter, op: "put"})
+		require.Error(w.t, w.deliver(w.process("node"), w.takeOne("resume r")).wait())
+		require.True(w.t, w.restart())
+		again := w.takeOne("resume r")
+		w.plan(fault{kind: failBefore, op: "put"})
+		require.Error(w.t, w.deliver(w.process("node"), again).wait())
+		w.deliver(w.process("node"), again) // its step runs
+		records := w.log("r", 1)
+		marks := records[len(records)-1].Again
+		require.Len(w.t, marks, 1)
+		view, err := w.store.Look(w.t.Context(), "r", engine.Position{})
+		require.NoError(w.t, err)
+		require.True(w.t, slices.ContainsFunc(view.Inbox, func(item engine.Item) bool {
+			return item.Key == marks[0].Key && item.Event.Filing() == marks[0].Filing
+		}), "%v is not in the inbox: %v", marks[0], view.Inbox)
+		w.ends("1")
+	})
+}
+
 // parting starts a child that only a request to cancel ends, and goes on as new when its activity has answered.
 func parting(_ *world, ctx workflow.Context, n int) (int, error) {
 	if workflow.InfoOf(ctx).Generation > 1 {

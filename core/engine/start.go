@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -174,6 +175,12 @@ const filingLength = 12
 
 // newFiling names one filing: each has a name of its own, whatever it files.
 func (e *Engine) newFiling() string { return e.NewID()[:filingLength] }
+
+// numberOfNone draws a number that no command has, nor anything else that it was drawn for.
+func (e *Engine) numberOfNone() int64 {
+	number, _ := strconv.ParseInt(e.newFiling(), 36, 64) // 36¹² is less than 2⁶³
+	return -1 - number
+}
 
 // seed draws a run's seed.
 func (e *Engine) seed() uint64 { return binary.LittleEndian.Uint64([]byte(e.NewID())) }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+	"strconv"
+	"strings"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
@@ -22,8 +23,8 @@ type checks struct {
 
 type checkedRun struct {
 	generations map[int]*checkedLog
-	filed       map[string]filing // when mail came into the inbox, by key
-	stamps      map[string]int64  // of what was filed, by filing
+	filed       map[string]filing      // when mail came into the inbox, by the key of its event
+	filings     map[string]engine.Item // whatever was filed, by filing
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
@@ -35,13 +36,13 @@ type checkedRun struct {
 	resets      []reset             // whose sender was told that they are accepted
 }
 
-// filing is when mail came: the event at which it came first, and the time at which it came last.
+// filing is when mail came, and what became of it.
 type filing struct {
-	event  int
-	last   time.Time
-	taken  int64 // the stamp with which it was taken
-	before int   // how much mail was taken before it
-	again  bool  // it was taken a second time, long after the first: as another mail
+	event  int    // at which it came first
+	key    string // in the inbox
+	taken  int64  // the stamp with which it was taken
+	before int    // how much mail was taken before it
+	again  bool   // it was taken a second time, long after the first: as another mail
 }
 
 // mailKey is the key of mail, of whatever kind.
@@ -92,7 +93,7 @@ func (c *checks) names() (names []string) {
 
 func (c *checks) created(summary *engine.Summary) {
 	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
-		stamps: map[string]int64{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
+		filings: map[string]engine.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
 }
 
 func (c *checks) starts(run string) {
@@ -102,20 +103,23 @@ func (c *checks) starts(run string) {
 }
 
 func (c *checks) filed(run string, item engine.Item) {
-	c.runs[run].stamps[item.Event.Filing()] = item.Stamp
+	c.runs[run].filings[item.Event.Filing()] = item
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
 	}
-	if item.Stamp < c.s.summary(run).Started.UnixNano() {
-		return // it was sent to the run that had the id before: nobody takes it, unless its sender repeats it
+	if _, mail := item.Event.(history.Mail); !mail || !c.isFor(run, item.Key) {
+		return // what was sent to the run that had the id before, nobody takes, unless its sender repeats it
 	}
-	if _, mail := item.Event.(history.Mail); mail {
-		of, before := c.runs[run].filed[item.Key]
-		if of.last = c.s.now; !before {
-			of.event = c.s.events
-		}
-		c.runs[run].filed[item.Key] = of
+	key := item.Event.Key(0)
+	if of := c.runs[run].filed[key]; of.key != item.Key { // new, or sent anew to the run that has the id now
+		of.key, of.event = item.Key, c.s.events
+		c.runs[run].filed[key], c.runs[run].tooLate[key] = of, false
 	}
+}
+
+// isFor says whether the key of mail in an inbox is that of mail to the run which has the id now.
+func (c *checks) isFor(run, key string) bool {
+	return strings.HasSuffix(key, "#"+strconv.FormatInt(c.s.summary(run).Started.UnixNano(), 36))
 }
 
 func (c *checks) accepted(by *caller, a act, accepted engine.Accepted) {

@@ -339,6 +339,14 @@ func (s *simulation) inbox(run string) []engine.Item {
 	return view.Inbox
 }
 
+// nameOf is what records name an item by. The key of mail says, too, which run it is for.
+func nameOf(item engine.Item) string {
+	if mail, ok := item.Event.(history.Mail); ok {
+		return mail.Key(0)
+	}
+	return item.Key
+}
+
 // was gives a run's summary as an index that lags shows it; false: it does not show the run.
 func (s *simulation) was(run string) (*engine.Summary, bool) {
 	for _, c := range s.past {

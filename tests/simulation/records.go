@@ -205,12 +205,13 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 	key := event.Key(generation)
 	if _, mail := event.(history.Mail); mail {
 		filed := run.filed[key]
-		stamp := run.stamps[event.Filing()]
+		item := run.filings[event.Filing()]
+		stamp := item.Stamp
 		since := run.count - 1 - filed.before                                     // mail taken after it
 		if run.taken[key] && (stamp == filed.taken || since < c.s.limits.known) { // else it is a repetition, come when it was forgotten
 			c.s.violate("%s takes %s a second time", where, key)
 		}
-		if !filed.last.IsZero() && c.s.summary(name).Started.Sub(filed.last) > c.s.limits.skew {
+		if !c.isFor(name, item.Key) {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
 		filed.taken, filed.before, filed.again = stamp, run.count, run.taken[key]
@@ -284,7 +285,7 @@ func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
 		}
 	}
 	if !slices.ContainsFunc(c.s.inbox(commit.Run), func(item engine.Item) bool {
-		return belongs[history.Item{Key: item.Key, Filing: item.Event.Filing()}] == rec.Author
+		return belongs[history.Item{Key: nameOf(item), Filing: item.Event.Filing()}] == rec.Author
 	}) {
 		c.s.violate("%s has steps that %s runs, and no item is in its name", where, rec.Author)
 	}
