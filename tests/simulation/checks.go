@@ -102,7 +102,7 @@ func (c *checks) starts(run string) {
 	}
 }
 
-func (c *checks) filed(run string, item engine.Item) {
+func (c *checks) filed(by *process, run string, item engine.Item) {
 	c.runs[run].filings[item.Event.Filing()] = item
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
@@ -111,7 +111,8 @@ func (c *checks) filed(run string, item engine.Item) {
 		return // what was sent to the run that had the id before, nobody takes, unless its sender repeats it
 	}
 	key := item.Event.Key(0)
-	if of := c.runs[run].filed[key]; of.key != item.Key { // new, or sent anew to the run that has the id now
+	again := c.runs[run].tooLate[key] && (by.role == roleAPI || by.role == roleNode) // by its sender, who will be told that it is accepted
+	if of := c.runs[run].filed[key]; of.key != item.Key || again {
 		of.key, of.event = item.Key, c.s.events
 		c.runs[run].filed[key], c.runs[run].tooLate[key] = of, false
 	}

@@ -250,7 +250,7 @@ func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine
 func (p *port) File(ctx context.Context, run string, item engine.Item) (stamp int64, there bool, err error) {
 	err = p.call(ctx, file, run, item.Key, func() (err error) {
 		if stamp, there, err = p.s.store.File(ctx, run, item); err == nil {
-			p.s.checks.filed(run, item)
+			p.s.checks.filed(p.p, run, item)
 		}
 		return err
 	})
