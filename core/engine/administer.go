@@ -60,12 +60,14 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 			return lost, err
 		}
 	}
-	if closed > 0 {
-		if err := v.closeAdministrative(ctx, closed, item); err != nil {
-			return false, err
-		}
-	}
 	v.tidy = nil
+	if closed == 0 { // too late, unless a generation has begun meanwhile
+		_, err := isTaken(v.e.Runs.Discard(ctx, v.run, generation, []string{item.Key}))
+		return true, err
+	}
+	if err := v.closeAdministrative(ctx, closed, item); err != nil {
+		return false, err
+	}
 	return true, v.e.Runs.Delete(ctx, v.run, []string{item.Key})
 }
 

@@ -21,18 +21,22 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 		return false, err
 	}
 	p := &plan{now: v.e.Clock.Now()}
-	late := false
+	var late []string
 	for _, item := range view.Inbox {
-		void, err := v.considerClosed(ctx, p, item, closed, generation)
+		if generationOf(item.Key) > generation { // of one that began after the summary was read
+			return true, nil
+		}
+		isLate, err := v.considerClosed(ctx, p, item, closed, generation)
 		if err != nil {
 			return false, err
 		}
-		late = late || void
+		if isLate {
+			late = append(late, item.Key)
+		}
 	}
-	if late { // what seems to be too late may be of a generation that began after the summary was read
-		now, err := v.e.Runs.Summary(ctx, v.run)
-		if err != nil || now.Generation != generation {
-			return true, err
+	if len(late) > 0 { // unless a generation has begun that takes it: its sender may have been told that it is there
+		if began, err := isTaken(v.e.Runs.Discard(ctx, v.run, generation, late)); began || err != nil {
+			return began, err
 		}
 	}
 	v.tidy, v.wait = p.tidy, p.wait
@@ -47,12 +51,9 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 	return false, v.finishEarlier(ctx, p.earlier, view.Summary)
 }
 
-// considerClosed decides what one inbox item of a closed run is. Late: it is of no generation that has taken it.
+// considerClosed decides what one inbox item of a closed run is. Late: it is mail that no generation has taken.
 func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, generation int) (late bool, err error) {
 	of := generationOf(item.Key)
-	if of > generation {
-		return true, nil
-	}
 	if of != 0 && of != generation {
 		return false, v.lookBack(ctx, p, item, of, generation)
 	}
@@ -63,10 +64,12 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 	if found, err := v.lookForMail(ctx, p, item, closed, generation); found || err != nil {
 		return false, err
 	}
+	if _, isMail := item.Event.(history.Mail); isMail {
+		return true, nil
+	}
 	p.tidy = append(p.tidy, item.Key) // too late, or another filing of what the log has
 	v.forgetTask(item.Event, generation)
-	_, isMail := item.Event.(history.Mail)
-	return isMail, nil
+	return false, nil
 }
 
 // finishEarlier sends again what the closing records of some generations ask for.

@@ -79,27 +79,28 @@ func TestRuleLookAgain(t *testing.T) {
 
 // TestTerminatedWhileContinuing: a termination that is accepted while a generation ends ends the next one.
 func TestTerminatedWhileContinuing(t *testing.T) {
-	simulate(t, only("main", onward), func(w *world) {
-		w.start("r", "main", `""`)
-		w.settle()
-		first := w.filed("m1", `"a"`)
-		late := w.activator()
-		hold := w.plan(fault{kind: pause, op: "put", subject: "r"})
-		continuing := w.deliver(w.activator(), first) // it has looked, and is about to put the record that continues
-		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-			_, err := e.Terminate(ctx, engine.MailRequest{Run: "r", ID: "t"}, "enough")
-			return err
-		}))
-		read := w.plan(fault{kind: pause, op: "records", subject: "r"})
-		terminating := w.deliver(late, w.takeOne("resume r with mail#t")) // it has looked, and is about to read the log
-		hold.release()
-		require.NoError(w.t, continuing.wait())
-		read.release()
-		require.NoError(w.t, terminating.wait())
-		w.settle()
-		require.Equal(w.t, history.Terminated, w.summary("r").Status)
-		w.finished()
-	})
+	for _, next := range []string{"records", "summary"} { // what who has looked is about to read
+		t.Run(next, func(t *testing.T) {
+			simulate(t, only("main", onward), func(w *world) {
+				w.start("r", "main", `""`)
+				w.settle()
+				first := w.filed("m1", `"a"`)
+				late := w.activator()
+				hold := w.plan(fault{kind: pause, op: "put", subject: "r"})
+				continuing := w.deliver(w.activator(), first) // it has looked, and is about to put the record that continues
+				w.terminate("r", "t")
+				read := w.plan(fault{kind: pause, op: next, subject: "r"})
+				terminating := w.deliver(late, w.takeOne("resume r with mail#t"))
+				hold.release()
+				require.NoError(w.t, continuing.wait())
+				read.release()
+				require.NoError(w.t, terminating.wait())
+				w.settle()
+				require.Equal(w.t, history.Terminated, w.summary("r").Status)
+				w.finished()
+			})
+		})
+	}
 }
 
 // TestOwnRecordOfTheNextGeneration: numbers begin anew in every generation.
@@ -473,4 +474,45 @@ func TestLogsThatExpireLeaveNothingInTheInbox(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLateMailAndAReset: what comes too late for a generation that has ended, the next one takes, if its sender repeats it after a
+// reset, though somebody who saw that end is about to delete it.
+func TestLateMailAndAReset(t *testing.T) {
+	for name, c := range map[string]struct {
+		send   func(w *world)
+		calls  int // of the one who is about to delete it
+		status history.Status
+	}{
+		"a signal":      {func(w *world) { w.signal("r", "m", "go", `"late"`) }, 5, history.Completed},
+		"a termination": {func(w *world) { w.terminate("r", "m") }, 6, history.Terminated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, oneSignal, func(w *world) {
+				w.put(w.begun("1"))
+				w.settle()
+				c.send(w)
+				late := w.unfiled(w.takeOne("resume r with mail#m"))
+				w.terminate("r", "t")
+				w.settle()
+				discard := w.plan(fault{kind: pause, role: "activate", nth: c.calls})
+				discarding := w.deliver(w.activator(), late)
+				require.NoError(w.t, w.reset("r", "x", 1))
+				begin := w.plan(fault{kind: pause, op: "send-resumes", role: "activate"})
+				beginning := w.deliver(w.activator(), w.takeOne("resume r with mail#x"))
+				require.Equal(w.t, 2, w.summary("r").Generation)
+				c.send(w)
+				read := w.plan(fault{kind: pause, op: "look", role: "activate"})
+				reading := w.deliver(w.activator(), w.takeOne("resume r with mail#m"))
+				discard.release()
+				require.NoError(w.t, discarding.wait())
+				read.release()
+				require.NoError(w.t, reading.wait())
+				begin.release()
+				require.NoError(w.t, beginning.wait())
+				w.settle()
+				require.Equal(w.t, c.status, w.summary("r").Status)
+			})
+		})
+	}
 }

@@ -113,6 +113,10 @@ func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, "delete", run, fmt.Sprint(keys), func() error { return p.w.store.Delete(ctx, run, keys) })
 }
 
+func (p *port) Discard(ctx context.Context, run string, generation int, keys []string) error {
+	return p.call(ctx, "discard", run, fmt.Sprint(keys), func() error { return p.w.store.Discard(ctx, run, generation, keys) })
+}
+
 func (p *port) Block(ctx context.Context, run string, block *engine.Block) error {
 	return p.call(ctx, "block", run, "", func() error { return p.w.store.Block(ctx, run, block) })
 }

@@ -45,6 +45,7 @@ const (
 	file        = "file"
 	put         = "put"
 	remove      = "delete"
+	discard     = "discard"
 	removeLog   = "delete-log"
 	block       = "block"
 	unblock     = "unblock"
@@ -67,7 +68,7 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, create, file, put, remove, removeLog, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{look, records, getSummary, create, file, put, remove, discard, removeLog, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
 
 var sends = []string{sendResumes, sendTasks}
 

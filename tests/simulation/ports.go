@@ -285,6 +285,10 @@ func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, remove, run, fmt.Sprint(keys), func() error { return p.s.store.Delete(ctx, run, keys) })
 }
 
+func (p *port) Discard(ctx context.Context, run string, generation int, keys []string) error {
+	return p.call(ctx, discard, run, fmt.Sprint(generation, keys), func() error { return p.s.store.Discard(ctx, run, generation, keys) })
+}
+
 func (p *port) Block(ctx context.Context, run string, mark *engine.Block) error {
 	return p.call(ctx, block, run, mark.Reason, func() error {
 		p.s.checks.blocked(p.p, run, mark)

@@ -68,6 +68,26 @@ var inboxCases = []namedCase{
 		}
 		require.Empty(s.t, s.look("r", engine.Position{}).Inbox)
 	}},
+	{"items are discarded in the generation that is named, and in no other", func(s *subject) {
+		summary := s.create("r")
+		s.file("r", mail("a"))
+		s.file("r", mail("b"))
+		s.file("r", fired(3))
+		discard := func(generation int, keys ...string) error {
+			return s.Runs.Discard(s.t.Context(), "r", generation, keys)
+		}
+		require.ErrorIs(s.t, discard(2, "mail#a"), engine.ErrTaken)
+		require.NoError(s.t, discard(1, "mail#b", "fired#1#3", "mail#none"))
+		require.NoError(s.t, discard(1))
+		require.Equal(s.t, []string{"mail#a", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 1)))
+		require.ErrorIs(s.t, discard(1, "mail#a"), engine.ErrTaken)
+		require.Equal(s.t, []string{"mail#a", "start#1", "start#2"}, keys(s.look("r", engine.Position{}).Inbox))
+		s.file("r", mail("b")) // what was discarded can be filed again
+		require.NoError(s.t, discard(2, "mail#a"))
+		require.Equal(s.t, []string{"mail#b", "start#1", "start#2"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.NoError(s.t, s.Runs.Discard(s.t.Context(), "none", 1, []string{"mail#a"}))
+	}},
 	{"inboxes of other runs are theirs", func(s *subject) {
 		s.create("a")
 		s.create("b")
@@ -105,7 +125,9 @@ var inboxCases = []namedCase{
 		}
 		slices.Sort(want)
 		require.Equal(s.t, want, keys(s.look("r", engine.Position{}).Inbox))
-		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", want))
+		require.NoError(s.t, s.Runs.Discard(s.t.Context(), "r", 1, want[150:]))
+		require.Equal(s.t, want[:150], keys(s.look("r", engine.Position{}).Inbox))
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", want[:150]))
 		require.Empty(s.t, s.look("r", engine.Position{}).Inbox)
 	}},
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,15 +30,17 @@ var unreadableCases = []namedCase{
 		m := s.deploy()
 		m.begin()
 		m.signal("r", "m2", "b")
+		inbox := s.look("r", engine.Position{}).Inbox
+		key := inbox[slices.IndexFunc(inbox, func(item engine.Item) bool { return strings.HasPrefix(item.Key, "mail#m2#") })].Key
 		var kept []byte
-		s.TamperItem(s.t, "r", "mail#m2", func(stored []byte) []byte {
+		s.TamperItem(s.t, "r", key, func(stored []byte) []byte {
 			kept = bytes.Clone(stored)
 			return bytes.ReplaceAll(stored, []byte(`"kind":"signal"`), []byte(`"kind":"dream"`))
 		})
 		m.end()
 		m = s.deploy()
-		m.blocks(`item "mail#m2"`, `an event of kind "dream"`)
-		m.goesOn(func() { s.TamperItem(s.t, "r", "mail#m2", func([]byte) []byte { return kept }) })
+		m.blocks(strconv.Quote(key), `an event of kind "dream"`)
+		m.goesOn(func() { s.TamperItem(s.t, "r", key, func([]byte) []byte { return kept }) })
 	}},
 	{"a summary", func(s *subject) {
 		if s.TamperSummary == nil {

@@ -2,8 +2,10 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,6 +39,23 @@ func (s *Store) Delete(ctx context.Context, run string, keys []string) error {
 		return nil
 	}
 	return s.deleteRows(ctx, call{"tidy", run}, partition(run), sks)
+}
+
+// Discard is a transaction for each 99 items. That the summary is of the generation is the condition of a change to it that changes
+// nothing: it costs what a check would, and asks for no permission of its own.
+func (s *Store) Discard(ctx context.Context, run string, generation int, keys []string) error {
+	for some := range slices.Chunk(keys, writesInTransaction-1) {
+		t := &transaction{}
+		u := change(row{"generation": number(int64(generation))})
+		s.updateSummary(t, run, generation, u)
+		for _, key := range some {
+			t.delete(&types.Delete{TableName: &s.table, Key: keyOf(partition(run), itemKey(key))})
+		}
+		if err := s.commit(ctx, call{"discard", run}, t); err != nil && !errors.Is(err, engine.ErrNoRun) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) itemRow(ctx context.Context, run string, item engine.Item) (row, error) {

@@ -103,16 +103,20 @@ func (s *Store) replaceSummary(ctx context.Context, t *transaction, commit *engi
 	if set["closed"] == nil {
 		remove = append(remove, "closed")
 	}
-	u := change(set, remove...)
-	condition := u.name("generation") + " = " + u.value("before", number(int64(commit.Generation)))
-	t.update(&types.Update{TableName: &s.table, Key: keyOf(partition(commit.Run), summaryKey), UpdateExpression: u.expression(),
+	s.updateSummary(t, commit.Run, commit.Generation, change(set, remove...))
+	return nil
+}
+
+// updateSummary changes a summary, on condition that it is of a generation.
+func (s *Store) updateSummary(t *transaction, run string, generation int, u *update) {
+	condition := u.name("generation") + " = " + u.value("before", number(int64(generation)))
+	t.update(&types.Update{TableName: &s.table, Key: keyOf(partition(run), summaryKey), UpdateExpression: u.expression(),
 		ConditionExpression: &condition, ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes(),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld},
 		func(there row) error {
 			if !isRun(there) {
-				return noRun(commit.Run)
+				return noRun(run)
 			}
-			return fmt.Errorf("generation %d of %w by generation %d", commit.Generation, taken(commit.Run), numberOf(there, "generation"))
+			return fmt.Errorf("generation %d of %w by generation %d", generation, taken(run), numberOf(there, "generation"))
 		})
-	return nil
 }

@@ -93,6 +93,10 @@ func (t *transaction) update(update *types.Update, meaning func(there row) error
 	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Update: update}), append(t.meaning, meaning)
 }
 
+func (t *transaction) delete(d *types.Delete) {
+	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Delete: d}), append(t.meaning, nil)
+}
+
 // commit does a transaction. The client gives each request a token that its own retries repeat, so that an answer that was
 // lost does not become another one. The first condition that is not met is the answer.
 func (s *Store) commit(ctx context.Context, c call, t *transaction) error {
@@ -113,8 +117,9 @@ func (s *Store) commit(ctx context.Context, c call, t *transaction) error {
 
 // Limits of DynamoDB's for one request.
 const (
-	writesInBatch = 25
-	readsInBatch  = 100
+	writesInBatch       = 25
+	readsInBatch        = 100
+	writesInTransaction = 100
 )
 
 var errLeftOver = errors.New("throttled: a part of it was not done")

@@ -181,6 +181,24 @@ func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
 	return ctx.Err()
 }
 
+func (s *Store) Discard(ctx context.Context, name string, generation int, keys []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, summary, err := s.find(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNoRun):
+		return nil
+	case err != nil:
+		return err
+	case summary.Generation != generation:
+		return fmt.Errorf("run %q is in generation %d: %w", name, summary.Generation, engine.ErrTaken)
+	}
+	for _, key := range keys {
+		delete(r.inbox, key)
+	}
+	return nil
+}
+
 func (s *Store) Block(ctx context.Context, name string, block *engine.Block) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/reprise-run/reprise/core/engine"
 )
@@ -76,6 +77,20 @@ func (f *filing) apply(db *connection) error {
 func (f *filing) publish() { f.r.keep(f.item) }
 
 func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
+	return s.deleteIf(ctx, name, keys, func(*run) error { return nil })
+}
+
+func (s *Store) Discard(ctx context.Context, name string, generation int, keys []string) error {
+	return s.deleteIf(ctx, name, keys, func(r *run) error {
+		if present := r.summary.Generation; present != generation {
+			return fmt.Errorf("run %q is in generation %d: %w", name, present, engine.ErrTaken)
+		}
+		return nil
+	})
+}
+
+// deleteIf takes items out of the inbox if nothing is to be said against it, which is asked while nobody else changes the run.
+func (s *Store) deleteIf(ctx context.Context, name string, keys []string, against func(*run) error) error {
 	r, err := s.pin(ctx, name)
 	if errors.Is(err, engine.ErrNoRun) {
 		return nil
@@ -84,6 +99,11 @@ func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
 	}
 	t := &tidying{s: s, r: r}
 	s.hot.mu.Lock()
+	if err := against(r); err != nil {
+		s.hot.release(r)
+		s.hot.mu.Unlock()
+		return err
+	}
 	for _, key := range keys {
 		item, there := r.inbox[key]
 		delete(r.inbox, key)
