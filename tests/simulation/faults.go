@@ -187,7 +187,7 @@ func rarity(kind fault, operation string) int {
 	switch operation {
 	case removeLog:
 		return 20
-	case block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
+	case discard, block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
 	case create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
 		return 3
