@@ -54,7 +54,8 @@ type Runs interface {
 	DeleteLog(ctx context.Context, run string, generation int) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
-	// Discard is Delete at once, on condition that the run is in a generation, for who has seen that one end. Else ErrTaken.
+	// Discard deletes items as Delete does, if the run is still in a generation; else ErrTaken. It is for who has seen that generation
+	// end: the next one may take what lies there.
 	Discard(ctx context.Context, run string, generation int, keys []string) error
 	// Block marks a run, in the place of a mark that is there. ErrNoRun if there is no run.
 	Block(ctx context.Context, run string, block *Block) error
