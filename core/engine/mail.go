@@ -133,4 +133,9 @@ func (s *Summary) inboxKey(event history.Event, generation int) string {
 }
 
 // name is what records name an item by.
-func (i *Item) name() string { return i.Event.Key(generationOf(i.Key)) }
+func (i *Item) name() string {
+	if mail, ok := i.Event.(history.Mail); ok {
+		return mail.Key(0)
+	}
+	return i.Key
+}
