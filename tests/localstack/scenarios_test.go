@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -136,9 +137,14 @@ func driveDeadResume(ctx context.Context, run string, _ *watch) error {
 	if _, err := awaitRecord(ctx, run, func(*history.Record) bool { return true }); err != nil {
 		return err
 	}
+	summary, err := trial.store.Summary(ctx, run)
+	if err != nil {
+		return err
+	}
 	signal := history.NewSignal("bye", "close", []byte(`"bye"`))
 	history.File(signal, system.NewID()[:12])
-	item := &engine.Item{Key: signal.Key(1), Event: signal, Stamp: time.Now().UnixNano(), Durable: true}
+	key := fmt.Sprintf("%s#%s", signal.Key(1), strconv.FormatInt(summary.Started.UnixNano(), 36)) // the mail of this run, and not of one before
+	item := &engine.Item{Key: key, Event: signal, Stamp: time.Now().UnixNano(), Durable: true}
 	return dead("ResumesDead").SendResumes(ctx, engine.Resume{Run: run, Carries: item})
 }
 
