@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -18,7 +19,13 @@ type Rebuilt struct {
 	Open, Sent, Unblocked int
 }
 
-// rebuildReserve is how much of the time that is left a page keeps for its last run and its answer.
+func (r *Rebuilt) add(other Rebuilt) {
+	r.Open += other.Open
+	r.Sent += other.Sent
+	r.Unblocked += other.Unblocked
+}
+
+// rebuildReserve is how much of the time that is left a page keeps for its last runs and its answer.
 const rebuildReserve = 5 * time.Second
 
 // Rebuild brings back what was in the queues, from logs and inboxes alone (rule 10): for each open run, what its log has
@@ -27,9 +34,7 @@ const rebuildReserve = 5 * time.Second
 func (e *Engine) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 	for cursor := ""; ; {
 		page, next, err := e.RebuildPage(ctx, cursor)
-		done.Open += page.Open
-		done.Sent += page.Sent
-		done.Unblocked += page.Unblocked
+		done.add(page)
 		if err != nil || next == "" {
 			return done, err
 		}
@@ -37,31 +42,64 @@ func (e *Engine) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 	}
 }
 
-// RebuildPage is a part of [Engine.Rebuild], for those whose time is short: the runs of one page, or those that it comes to
-// until five seconds before the context's deadline, but one at least. It begins where the cursor says, first with none, and
-// next is the cursor of the following part; "" at the end. After an error, the same cursor does the part again.
+// RebuildPage is a part of [Engine.Rebuild], for callers whose time is short. With a deadline in its context, it goes on until
+// five seconds before that; it rebuilds one run at least. Without a deadline, it rebuilds the runs of one page of the store.
+//
+// RebuildPage begins at the cursor; "" is the beginning. It returns the cursor of the following part; "" means that all is
+// done. After an error, the same cursor repeats the part, which does no harm.
 func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, next string, err error) {
 	last, place, ours := strings.Cut(cursor, "#")
 	if cursor != "" && !ours {
 		return done, "", fail(Invalid, "%q is no cursor of a rebuild: take it from the page before", cursor)
 	}
-	runs, next, err := e.Directory.Unfinished(ctx, place)
-	if err != nil {
-		return done, "", e.unavailable(err, "the runs were not listed")
-	}
-	runs = runs[slices.Index(runs, last)+1:] // where it is not there any more, all of them: again does no harm
-	for i, run := range runs {
-		if i > 0 && e.nearsItsEnd(ctx) {
-			return done, runs[i-1] + "#" + place, nil
+	for {
+		runs, following, err := e.Directory.Unfinished(ctx, place)
+		if err != nil {
+			return done, "", e.unavailable(err, "the runs were not listed")
 		}
-		if err := e.rebuildRun(ctx, run, &done); err != nil && !errors.Is(err, ErrNoRun) {
-			return done, "", e.unavailable(err, fmt.Sprintf("run %q was not rebuilt", run))
+		runs = runs[slices.Index(runs, last)+1:] // where it is not there any more, all of them: again does no harm
+		page, n, err := e.rebuildRuns(ctx, runs)
+		done.add(page)
+		switch _, limited := ctx.Deadline(); {
+		case err != nil:
+			return done, "", err
+		case n < len(runs):
+			return done, runs[n-1] + "#" + place, nil
+		case following == "":
+			return done, "", nil
+		case !limited || e.nearsItsEnd(ctx):
+			return done, "#" + following, nil
 		}
+		last, place = "", following
 	}
-	if next != "" {
-		next = "#" + next
+}
+
+// rebuildRuns rebuilds runs, 16 at a time, until the deadline is near: the first n of them, one at least.
+func (e *Engine) rebuildRuns(ctx context.Context, runs []string) (done Rebuilt, n int, err error) {
+	at := newPlaces()
+	var busy sync.WaitGroup
+	var mu sync.Mutex
+	failed := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return err != nil
 	}
-	return done, next, nil
+	for n < len(runs) && !failed() && (n == 0 || !e.nearsItsEnd(ctx)) {
+		run := runs[n]
+		at <- struct{}{}
+		n++
+		busy.Go(func() {
+			defer at.leave()
+			of, bad := e.rebuildRun(ctx, run)
+			mu.Lock()
+			defer mu.Unlock()
+			if done.add(of); bad != nil && !errors.Is(bad, ErrNoRun) && err == nil {
+				err = e.unavailable(bad, fmt.Sprintf("run %q was not rebuilt", run))
+			}
+		})
+	}
+	busy.Wait()
+	return done, n, err
 }
 
 func (e *Engine) nearsItsEnd(ctx context.Context) bool {
@@ -69,12 +107,12 @@ func (e *Engine) nearsItsEnd(ctx context.Context) bool {
 	return limited && deadline.Sub(e.Clock.Now()) < rebuildReserve
 }
 
-func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) error {
+func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err error) {
 	view, err := e.Runs.Look(ctx, run, Position{})
 	if errors.Is(err, history.ErrUnreadable) { // one such run must not keep the others from being brought back
-		return e.blockUnreadable(ctx, run, err)
+		return done, e.blockUnreadable(ctx, run, err)
 	} else if err != nil {
-		return err
+		return done, err
 	}
 	o := &outbox{e: e, run: run, generation: view.Summary.Generation}
 	if view.Summary.Blocked != nil {
@@ -85,16 +123,16 @@ func (e *Engine) rebuildRun(ctx context.Context, run string, done *Rebuilt) erro
 	if !view.Summary.Status.Closed() {
 		done.Open++
 		if steps, err = e.resend(ctx, o, view); errors.Is(err, history.ErrUnreadable) {
-			return e.blockUnreadable(ctx, run, err)
+			return done, e.blockUnreadable(ctx, run, err)
 		} else if err != nil {
-			return err
+			return done, err
 		}
 	}
 	done.Sent += len(o.tasks) + len(o.resumes)
 	if steps || len(view.Inbox) > 0 { // a run that only waits is not replayed for it
 		o.resumes = append(o.resumes, Resume{Run: run})
 	}
-	return o.flush(ctx)
+	return done, o.flush(ctx)
 }
 
 // resend sends what the log of an open run has pending, and says whether steps are among it. What its parent asked of it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -90,5 +91,26 @@ func TestRebuildGoesOnAfterAnError(t *testing.T) {
 		_, _, err = p.engine.RebuildPage(p.in(), "b")
 		require.Equal(w.t, engine.Invalid, engine.CodeOf(err))
 		w.settle()
+	})
+}
+
+// TestRebuildManyAtATime: one run whose read takes long does not delay the others; and a call with time left goes on to the
+// store's next page.
+func TestRebuildManyAtATime(t *testing.T) {
+	simulate(t, oneActivity, func(w *world) {
+		var ids []string
+		for i := range 250 { // a store's page has 100
+			ids = append(ids, fmt.Sprintf("run-%03d", i))
+		}
+		w.lostRuns(ids...)
+		slow := w.plan(fault{kind: pause, op: "look", subject: "run-100"})
+		done := make(chan []engine.Rebuilt, 1)
+		go func() { done <- w.pages(time.Minute) }()
+		synctest.Wait()
+		require.Len(w.t, w.take(""), 199, "all of two pages but the slow one")
+		slow.release()
+		require.Equal(w.t, []engine.Rebuilt{{Open: 250}}, <-done)
+		w.settle()
+		require.Equal(w.t, history.Completed, w.summary("run-249").Status)
 	})
 }
