@@ -34,8 +34,8 @@ func TestHelp(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	s := serve(t, t.TempDir())
-	require.Zero(t, s.ask(t.Context(), "", "start", "greet", "--id", "g1", "--input", `"Ann"`, "--wait").code)
-	require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--id", "c1").code)
+	require.Zero(t, s.ask(t.Context(), "", "start", "greet", "--run", "g1", "--input", `"Ann"`, "--wait").code)
+	require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--run", "c1").code)
 	offers := func(words ...string) []string {
 		got := command(t.Context(), "", append([]string{"__complete", "--address", s.Address}, words...)...)
 		require.Zero(t, got.code, got.err)
@@ -58,7 +58,7 @@ func TestCompletion(t *testing.T) {
 // An export that was changed, as code would be, does not pass.
 func TestReplayFindsADifference(t *testing.T) {
 	s := serve(t, t.TempDir())
-	require.Zero(t, s.ask(t.Context(), "", "start", "shop", "--id", "s1", "--input", `"book"`, "--wait").code)
+	require.Zero(t, s.ask(t.Context(), "", "start", "shop", "--run", "s1", "--input", `"book"`, "--wait").code)
 	exported := s.ask(t.Context(), "", "history", "s1", "--json").out
 	_, err := history.DecodeExport([]byte(exported))
 	require.NoError(t, err)

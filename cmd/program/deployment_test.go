@@ -57,7 +57,7 @@ func TestRebuild(t *testing.T) {
 		return true
 	})
 	for i := range 3 {
-		require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--id", fmt.Sprint("c", i)).code)
+		require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--run", fmt.Sprint("c", i)).code)
 	}
 	const rest = " open runs taken up, 0 messages sent again, 0 blocked runs tried again\n"
 	require.Equal(t, outcome{out: "3" + rest, err: "so far: 1" + rest + "so far: 2" + rest + "so far: 3" + rest}, s.ask(t.Context(), "", "rebuild"))
@@ -123,7 +123,7 @@ func TestSign(t *testing.T) {
 	require.Zero(t, s.ask(t.Context(), "", "list", "--sign").code)
 	require.Equal(t, 5, s.ask(t.Context(), "", "list").code)
 	t.Setenv("REPRISE_SIGN", "default")
-	got = s.ask(t.Context(), "", "start", "counter", "--id", "a b", "--input", "1")
+	got = s.ask(t.Context(), "", "start", "counter", "--run", "a b", "--input", "1")
 	require.Zero(t, got.code, got.err)
 	require.Zero(t, s.ask(t.Context(), "", "get", "a b").code)
 	require.Equal(t, 5, s.ask(t.Context(), "", "list", "--sign=no").code)
@@ -145,7 +145,7 @@ func TestWaitOutlastsAGateway(t *testing.T) {
 		_, _ = io.WriteString(w, `{"message":"Internal server error"}`)
 		return false
 	})
-	w := s.wait(t.Context(), "state", "start", "counter", "--id", "c", "--input", "1", "--wait")
+	w := s.wait(t.Context(), "state", "start", "counter", "--run", "c", "--input", "1", "--wait")
 	<-w.said.seen
 	away := w.said.then("does not answer; trying again")
 	out.Store(true)

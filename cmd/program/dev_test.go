@@ -47,7 +47,7 @@ func TestDevKeepsItsKeyToItself(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, key, 32)
 
-	require.Equal(t, 0, s.ask(t.Context(), "", "start", "reviewed", "--id", "v", "--input", `"text"`).code)
+	require.Equal(t, 0, s.ask(t.Context(), "", "start", "reviewed", "--run", "v", "--input", `"text"`).code)
 	token := <-tokens
 	s.stop()
 	again := serve(t, s.Data)
@@ -75,8 +75,8 @@ func TestDevSaysWhoElseCanRead(t *testing.T) {
 
 func TestDevGoesOnWhereItStopped(t *testing.T) {
 	s := serve(t, t.TempDir())
-	require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--id", "c", "--input", "5").code)
-	require.Zero(t, s.ask(t.Context(), "", "start", "nosuch", "--id", "n", "--wait", "--fail-blocked").code-6)
+	require.Zero(t, s.ask(t.Context(), "", "start", "counter", "--run", "c", "--input", "5").code)
+	require.Zero(t, s.ask(t.Context(), "", "start", "nosuch", "--run", "n", "--wait", "--fail-blocked").code-6)
 	s.stop()
 	again := serve(t, s.Data)
 	require.Equal(t, 2, again.Rebuilt.Open)

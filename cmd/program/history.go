@@ -21,7 +21,7 @@ func (p *program) history() *cobra.Command {
 		Short: "Show what happened to a run, line by line",
 		Long: "Show what happened to a run, line by line: the number of the record (that reset --to takes), when, since the start, what, and what " +
 			"came of it.\n\nWith --json, the history is exported: the form that `" + p.name + " replay` reads. Of a server that seals values, they leave sealed, since " +
-			"files end up in places that nobody thinks of; --plain has them in the clear, and so has `" + p.name + " decode`. --redact has them in the clear but for " +
+			"files end up in places that nobody thinks of; --plain has them in the clear, and so has `" + p.name + " decrypt`. --redact has them in the clear but for " +
 			"what looks like a secret: to show to somebody; a replay of it may not agree.",
 		Example:           "  " + p.name + " history order-17 --json > histories/order-17.json",
 		Args:              cobra.ExactArgs(1),

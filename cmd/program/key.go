@@ -74,14 +74,14 @@ func (p *program) decodeExport(ctx context.Context, text []byte, file string) (*
 	})
 }
 
-func (p *program) decode() *cobra.Command {
+func (p *program) decrypt() *cobra.Command {
 	file := ""
 	command := &cobra.Command{
-		Use:   "decode FILE",
-		Short: "Open an exported history whose values are sealed",
-		Long: "Open an exported history whose values are sealed, and write it out in the clear; - is the standard input. One of a server here needs the " +
-			"file with its keys. One of a deployment on AWS needs credentials, of the environment, of somebody who may use its key in KMS (kms:Decrypt).\n\n" + keyHelp,
-		Example: "  " + p.name + " decode histories/order-17.json --encryption-key prod.key",
+		Use:   "decrypt FILE",
+		Short: "Decrypt the values of an exported history",
+		Long: "Decrypt the values of an exported history, and write it as plaintext; - is the standard input. The export of a local server needs the " +
+			"file with its keys. The export of a deployment on AWS needs credentials in the environment that allow kms:Decrypt on its key.\n\n" + keyHelp,
+		Example: "  " + p.name + " decrypt histories/order-17.json --encryption-key prod.key",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			text, err := p.readInput(args[0])

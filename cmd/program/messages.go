@@ -28,7 +28,7 @@ func (p *program) signal() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			accepted, err := server.Signal(command.Context(), engine.MailRequest{Run: args[0], ID: id}, args[1], input)
+			accepted, err := server.Signal(command.Context(), engine.MessageRequest{Run: args[0], ID: id}, args[1], input)
 			return p.accepted(accepted, err, "signal %s accepted", args[1])
 		}),
 	}
@@ -57,14 +57,14 @@ func (p *program) update() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.sendUpdate(command.Context(), server, engine.MailRequest{Run: args[0], ID: id}, args[1], input)
+			return p.sendUpdate(command.Context(), server, engine.MessageRequest{Run: args[0], ID: id}, args[1], input)
 		}),
 	}
 	command.Flags().StringVar(&id, "id", "", mailID)
 	return command
 }
 
-func (p *program) sendUpdate(ctx context.Context, server *client.Client, mail engine.MailRequest, name string, input history.Payload) error {
+func (p *program) sendUpdate(ctx context.Context, server *client.Client, mail engine.MessageRequest, name string, input history.Payload) error {
 	var answer engine.UpdateAnswer
 	var err error
 	shown := &progress{program: p, server: server, run: mail.Run}

@@ -21,7 +21,7 @@ func (p *program) cancel() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
-			accepted, err := server.Cancel(command.Context(), engine.MailRequest{Run: args[0]}, reason)
+			accepted, err := server.Cancel(command.Context(), engine.MessageRequest{Run: args[0]}, reason)
 			return p.accepted(accepted, err, "run %s is asked to stop", args[0])
 		}),
 	}
@@ -37,7 +37,7 @@ func (p *program) terminate() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
-			accepted, err := server.Terminate(command.Context(), engine.MailRequest{Run: args[0]}, reason)
+			accepted, err := server.Terminate(command.Context(), engine.MessageRequest{Run: args[0]}, reason)
 			if err == nil {
 				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Status.Closed() })
 			}
@@ -62,7 +62,7 @@ func (p *program) reset() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			accepted, err := server.Reset(command.Context(), engine.MailRequest{Run: args[0]}, record, reason)
+			accepted, err := server.Reset(command.Context(), engine.MessageRequest{Run: args[0]}, record, reason)
 			if err == nil {
 				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Generation > before.Generation })
 			}

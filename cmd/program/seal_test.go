@@ -18,7 +18,7 @@ func TestDevSealsWithAKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(keys, []byte("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n"), 0o600))
 	t.Setenv("REPRISE_ENCRYPTION_KEY_FILE", keys)
 	s := serve(t, filepath.Join(folder, "data"))
-	got := s.ask(t.Context(), "", "start", "shop", "--id", "s", "--input", `"`+value+`"`, "--wait")
+	got := s.ask(t.Context(), "", "start", "shop", "--run", "s", "--input", `"`+value+`"`, "--wait")
 	require.Zero(t, got.code)
 	require.Contains(t, got.out, value, "whoever may ask is answered")
 	require.Contains(t, s.ask(t.Context(), "", "history", "s").out, value)
@@ -37,11 +37,11 @@ func TestDevSealsWithAKey(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, bytes.Contains(data, []byte(value)), file)
 	}
-	require.Equal(t, outcome{out: plain}, command(t.Context(), "", "decode", export))
+	require.Equal(t, outcome{out: plain}, command(t.Context(), "", "decrypt", export))
 	require.Zero(t, command(t.Context(), "", "replay", export).code)
 
 	t.Setenv("REPRISE_ENCRYPTION_KEY_FILE", "")
-	for _, verb := range []string{"decode", "replay"} {
+	for _, verb := range []string{"decrypt", "replay"} {
 		got := command(t.Context(), "", verb, export)
 		require.NotZero(t, got.code)
 		require.Contains(t, got.out+got.err, "its values are sealed: name the file with the keys of its server, by --encryption-key")

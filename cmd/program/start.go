@@ -25,8 +25,8 @@ func (p *program) start() *cobra.Command {
 		Use:   "start WORKFLOW",
 		Short: "Start a run",
 		Long: "Start a run. Its id goes to the standard output; with --wait, its result does.\n\n" +
-			"The same start with the same --id again finds the run that is there, so it is safe to repeat.\n\n" + jsonHelp,
-		Example: "  " + p.name + " start order --id order-17 --input '{\"item\":\"book\"}' --attribute customer=ann --wait\n" +
+			"The same start with the same --run again finds the run that is there, so it is safe to repeat.\n\n" + jsonHelp,
+		Example: "  " + p.name + " start order --run order-17 --input '{\"item\":\"book\"}' --attribute customer=ann --wait\n" +
 			"  " + p.name + " start order --input @order.json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeWorkflows,
@@ -35,7 +35,7 @@ func (p *program) start() *cobra.Command {
 		}),
 	}
 	flags := command.Flags()
-	flags.StringVar(&given.run, "id", "", "the run's id (default: one is made)")
+	flags.StringVar(&given.run, "run", "", "the run's id (default: one is made)")
 	flags.StringVar(&given.input, "input", "", "the workflow's input: JSON, @FILE or @-")
 	flags.StringArrayVar(&given.attributes, "attribute", nil, "what the run can be found by, NAME=VALUE; a value that is no JSON is a text")
 	flags.BoolVar(&given.reuse, "reuse", false, "if the run of this id has ended, begin its next generation")

@@ -45,7 +45,7 @@ func play(t *testing.T, s *server, folder, typed string) string {
 		line += " --address " + s.Address
 	}
 	got := command(t.Context(), input, words(line)...)
-	if counter := regexp.MustCompile(`^start counter --id (\S+)`).FindStringSubmatch(line); counter != nil {
+	if counter := regexp.MustCompile(`^start counter --run (\S+)`).FindStringSubmatch(line); counter != nil {
 		// What comes next must not fall into the run's first record.
 		for !strings.Contains(s.ask(t.Context(), "", "get", counter[1]).out, "counting") {
 			require.NoError(t, t.Context().Err())

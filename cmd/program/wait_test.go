@@ -27,7 +27,7 @@ func (s *server) wait(ctx context.Context, until string, args ...string) *waitin
 
 func TestWaitShowsWhatHappens(t *testing.T) {
 	s := serve(t, t.TempDir())
-	w := s.wait(t.Context(), "state", "start", "counter", "--id", "c", "--input", "1", "--wait")
+	w := s.wait(t.Context(), "state", "start", "counter", "--run", "c", "--input", "1", "--wait")
 	<-w.said.seen
 	require.Zero(t, s.ask(t.Context(), "", "signal", "c", "approve", `"Ann"`).code)
 	require.Zero(t, <-w.code)
@@ -37,7 +37,7 @@ func TestWaitShowsWhatHappens(t *testing.T) {
 
 func TestWaitOutlastsABlock(t *testing.T) {
 	s := serve(t, t.TempDir())
-	w := s.wait(t.Context(), "blocked (unknown-workflow)", "start", "nosuch", "--id", "n", "--wait")
+	w := s.wait(t.Context(), "blocked (unknown-workflow)", "start", "nosuch", "--run", "n", "--wait")
 	<-w.said.seen
 	require.Zero(t, s.ask(t.Context(), "", "terminate", "n").code)
 	require.Equal(t, 1, <-w.code)
@@ -47,7 +47,7 @@ func TestWaitOutlastsABlock(t *testing.T) {
 func TestWaitCanBeInterrupted(t *testing.T) {
 	s := serve(t, t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
-	w := s.wait(ctx, "state", "start", "counter", "--id", "c", "--input", "1", "--wait")
+	w := s.wait(ctx, "state", "start", "counter", "--run", "c", "--input", "1", "--wait")
 	<-w.said.seen
 	interrupt()
 	require.Equal(t, 130, <-w.code)
@@ -57,7 +57,7 @@ func TestWaitCanBeInterrupted(t *testing.T) {
 func TestWaitOutlastsItsServer(t *testing.T) {
 	s := serve(t, t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
-	w := s.wait(ctx, "state", "start", "counter", "--id", "c", "--input", "1", "--wait")
+	w := s.wait(ctx, "state", "start", "counter", "--run", "c", "--input", "1", "--wait")
 	<-w.said.seen
 	away := w.said.then("does not answer")
 	s.stop()

@@ -21,7 +21,7 @@ var (
 			return "", fmt.Errorf("the bank is busy (%d)", attempt)
 		}
 		return fmt.Sprintf("charge of %d", cents), nil
-	}).With(activity.Options{Retry: activity.Retry{Initial: time.Millisecond}})
+	}).With(activity.Options{Retry: activity.Retry{InitialInterval: time.Millisecond}})
 	refuse = activity.New("refuse", func(context.Context, struct{}) (string, error) {
 		return "", activity.NonRetryable(activity.WithDetails(activity.Fail("Declined", "the card was declined"), map[string]int{"code": 51}))
 	})

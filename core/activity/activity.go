@@ -110,10 +110,10 @@ const Unlimited = time.Duration(-1)
 // Retry says when a failed attempt is followed by another one. The zero value: without end, 1 s after the first attempt,
 // twice as long after each further one, at most 100 s apart.
 type Retry struct {
-	Initial     time.Duration // before the second attempt; zero: 1 s
-	Maximum     time.Duration // between attempts; zero: 100 × Initial
-	Coefficient float64       // growth from wait to wait; zero: 2
-	MaxAttempts int           // zero: no limit; 1: no retries
+	InitialInterval    time.Duration // before the second attempt; zero: 1 s
+	MaxInterval        time.Duration // between attempts; zero: 100 × InitialInterval
+	BackoffCoefficient float64       // growth from wait to wait; zero: 2
+	MaxAttempts        int           // zero: no limit; 1: no retries
 	// NonRetryable lists types of failure that another attempt would not help: see [Fail].
 	NonRetryable []string
 }

@@ -12,7 +12,7 @@ import (
 
 // Info says which attempt of which activity a context belongs to.
 type Info struct {
-	Run        string // id of the run that called the activity
+	RunID      string // id of the run that called the activity
 	Generation int
 	Activity   string
 	ID         string // of the call: given in Options, or made of its number
@@ -33,7 +33,7 @@ func InfoOf(ctx context.Context) Info {
 	if id == "" {
 		id = fmt.Sprintf("activity-%d", a.Seq)
 	}
-	return Info{Run: a.Run, Generation: a.Generation, Activity: a.Activity, ID: id, Attempt: a.Number, Scheduled: a.Scheduled,
+	return Info{RunID: a.Run, Generation: a.Generation, Activity: a.Activity, ID: id, Attempt: a.Number, Scheduled: a.Scheduled,
 		IdempotencyKey: fmt.Sprintf("%s/%d/%d", a.Run, a.Generation, a.Seq)}
 }
 

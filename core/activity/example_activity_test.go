@@ -68,7 +68,7 @@ func ExampleActivity_Implement() {
 var Ping = activity.New("ping", ping).With(activity.Options{
 	StartToClose:    2 * time.Second,  // one attempt
 	ScheduleToClose: 30 * time.Second, // all of them
-	Retry:           activity.Retry{Initial: 100 * time.Millisecond, MaxAttempts: 3},
+	Retry:           activity.Retry{InitialInterval: 100 * time.Millisecond, MaxAttempts: 3},
 })
 
 func ping(ctx context.Context, host string) (string, error) {
@@ -107,7 +107,7 @@ func ExampleRetry() {
 	save := activity.New("save", func(context.Context, None) (None, error) {
 		fmt.Println("attempt after", env.Elapsed())
 		return None{}, errors.New("disk full")
-	}).With(activity.Options{Retry: activity.Retry{Initial: time.Second, Coefficient: 10, Maximum: 30 * time.Second, MaxAttempts: 4}})
+	}).With(activity.Options{Retry: activity.Retry{InitialInterval: time.Second, BackoffCoefficient: 10, MaxInterval: 30 * time.Second, MaxAttempts: 4}})
 
 	_, err := workflowtest.RunActivity(env, save, None{})
 	fmt.Println(err)

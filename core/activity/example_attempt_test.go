@@ -135,7 +135,7 @@ func ExampleInfoOf() {
 	env.ID = "order-7"
 	show := activity.New("show", func(ctx context.Context, _ None) (string, error) {
 		info := activity.InfoOf(ctx)
-		return fmt.Sprintf("attempt %d of %s (%s) of run %s", info.Attempt, info.Activity, info.ID, info.Run), nil
+		return fmt.Sprintf("attempt %d of %s (%s) of run %s", info.Attempt, info.Activity, info.ID, info.RunID), nil
 	})
 
 	fmt.Println(workflowtest.RunActivity(env, show, None{}))

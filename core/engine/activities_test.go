@@ -57,7 +57,7 @@ func (w *world) fails() *history.Failure {
 }
 
 func TestRetriesWithBackoff(t *testing.T) {
-	options := activity.Options{Retry: activity.Retry{Initial: time.Second, Coefficient: 3, Maximum: 5 * time.Second}}
+	options := activity.Options{Retry: activity.Retry{InitialInterval: time.Second, BackoffCoefficient: 3, MaxInterval: 5 * time.Second}}
 	for _, inline := range []bool{false, true} {
 		options.Inline = inline
 		inBoth(t, working(options, func(_ *world, ctx context.Context, _ int) (string, error) {
@@ -398,7 +398,7 @@ func TestCompletionByToken(t *testing.T) {
 			<-time.After(time.Minute)
 			w.code(engine.Expired, w.complete(token, `"late"`, nil))
 		})
-		play("of an attempt before", activity.Options{StartToClose: time.Hour, Retry: activity.Retry{Initial: time.Second}}, func(w *world, token string) {
+		play("of an attempt before", activity.Options{StartToClose: time.Hour, Retry: activity.Retry{InitialInterval: time.Second}}, func(w *world, token string) {
 			w.pass(time.Hour + time.Minute)
 			w.code(engine.Expired, w.complete(token, `"late"`, nil))
 			require.NoError(w.t, w.complete(<-tokens, `"yes"`, nil))

@@ -114,5 +114,5 @@ func (o *outbox) startLeft(ctx context.Context, pending []machine.Pending) error
 // outlives says whether a command starts a child that goes on when its parent ends.
 func outlives(command history.Command) bool {
 	child, ok := command.(*history.StartChild)
-	return ok && child.OnClose == history.LeaveChildren
+	return ok && child.ParentClosePolicy == history.AbandonChildren
 }

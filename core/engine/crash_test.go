@@ -87,7 +87,7 @@ func scenarios() []scenario {
 			w.start("r", "main", "1")
 			w.pass(500 * time.Millisecond)
 			err := w.api(func(ctx context.Context, e *engine.Engine) error {
-				_, err := e.Cancel(ctx, engine.MailRequest{Run: "r", ID: "stop"}, "enough")
+				_, err := e.Cancel(ctx, engine.MessageRequest{Run: "r", ID: "stop"}, "enough")
 				return err
 			})
 			require.True(w.t, err == nil || engine.CodeOf(err) == engine.Closed, "%v", err)
@@ -119,7 +119,7 @@ func scenarios() []scenario {
 				require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
 					short, cancel := context.WithTimeout(ctx, time.Millisecond)
 					defer cancel()
-					_, err := e.Update(short, engine.MailRequest{Run: "r", ID: fmt.Sprint("u", i)}, "add", history.Payload(n))
+					_, err := e.Update(short, engine.MessageRequest{Run: "r", ID: fmt.Sprint("u", i)}, "add", history.Payload(n))
 					if short.Err() != nil && ctx.Err() == nil && errors.Is(err, short.Err()) {
 						return nil
 					}

@@ -129,7 +129,7 @@ func TestOwnRecordOfTheNextGeneration(t *testing.T) {
 // TestRuleStartLeft: a child that outlives its parent is started, though whoever was to start it dies and the parent closes.
 func TestRuleStartLeft(t *testing.T) {
 	leaves := func(ctx workflow.Context, n int) {
-		workflow.StartChild(ctx, leafChild.With(workflow.ChildOptions{ID: "kid", OnClose: workflow.LeaveChild}), n)
+		workflow.StartChild(ctx, leafChild.With(workflow.ChildOptions{ID: "kid", ParentClosePolicy: workflow.AbandonChild}), n)
 	}
 	ends := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
 		leaves(ctx, n)
@@ -150,7 +150,7 @@ func TestRuleStartLeft(t *testing.T) {
 	signalled := func(w *world) { w.signal("r", "m", "go", `"x"`) }
 	terminated := func(w *world) {
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-			_, err := e.Terminate(ctx, engine.MailRequest{Run: "r", ID: "t"}, "")
+			_, err := e.Terminate(ctx, engine.MessageRequest{Run: "r", ID: "t"}, "")
 			return err
 		}))
 	}
@@ -195,7 +195,7 @@ func TestLeftChildOutlivesTheProcess(t *testing.T) {
 				if _, err := workflow.Execute(ctx, callDouble, n); err != nil {
 					return 0, err
 				}
-				workflow.StartChild(ctx, leafChild.With(workflow.ChildOptions{ID: "kid", OnClose: workflow.LeaveChild}), n)
+				workflow.StartChild(ctx, leafChild.With(workflow.ChildOptions{ID: "kid", ParentClosePolicy: workflow.AbandonChild}), n)
 				if again {
 					return workflow.ContinueAsNew(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, n)
 				}
@@ -356,7 +356,7 @@ func TestAnswerOfAForgottenUpdate(t *testing.T) {
 			p := w.process("api")
 			ctx, cancel := context.WithTimeout(p.in(), 10*time.Minute)
 			defer cancel()
-			answer, err := p.engine.Update(ctx, engine.MailRequest{Run: "r", ID: "u1"}, "add", history.Payload("1"))
+			answer, err := p.engine.Update(ctx, engine.MessageRequest{Run: "r", ID: "u1"}, "add", history.Payload("1"))
 			assert.NoError(w.t, err)
 			waiting <- answer
 		}()

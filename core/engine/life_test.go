@@ -20,14 +20,14 @@ import (
 func (w *world) terminate(run, id string) {
 	w.t.Helper()
 	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-		return e.Terminate(ctx, engine.MailRequest{Run: run, ID: id}, "by hand")
+		return e.Terminate(ctx, engine.MessageRequest{Run: run, ID: id}, "by hand")
 	})
 	require.NoError(w.t, err)
 }
 
 func (w *world) reset(run, id string, record int) error {
 	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-		return e.Reset(ctx, engine.MailRequest{Run: run, ID: id}, record, "again")
+		return e.Reset(ctx, engine.MessageRequest{Run: run, ID: id}, record, "again")
 	})
 	return err
 }
@@ -427,11 +427,11 @@ func TestBlockedByAnUnreadableRecord(t *testing.T) {
 }
 
 func TestClosePolicies(t *testing.T) {
-	for policy, want := range map[workflow.OnClose]history.Status{
-		workflow.CancelChild: history.Cancelled, workflow.TerminateChild: history.Terminated, workflow.LeaveChild: history.Running,
+	for policy, want := range map[workflow.ParentClosePolicy]history.Status{
+		workflow.CancelChild: history.Cancelled, workflow.TerminateChild: history.Terminated, workflow.AbandonChild: history.Running,
 	} {
 		define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
-			workflow.StartChild(ctx, patient.With(workflow.ChildOptions{ID: "kid", OnClose: policy}), n)
+			workflow.StartChild(ctx, patient.With(workflow.ChildOptions{ID: "kid", ParentClosePolicy: policy}), n)
 			return n, workflow.Sleep(ctx, time.Second)
 		}))
 		inBoth(t, define, func(w *world) {
@@ -472,7 +472,7 @@ func TestCancelledThenTerminated(t *testing.T) {
 	})
 	run := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
 		inner, cancel := workflow.WithCancel(ctx)
-		workflow.StartChild(inner, deaf.With(workflow.ChildOptions{ID: "kid", OnClose: workflow.TerminateChild}), n)
+		workflow.StartChild(inner, deaf.With(workflow.ChildOptions{ID: "kid", ParentClosePolicy: workflow.TerminateChild}), n)
 		if err := workflow.Sleep(ctx, time.Second); err != nil {
 			return 0, err
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// MailRequest is a signal, an update, a request to cancel, to terminate or to reset.
-type MailRequest struct {
+// MessageRequest is a signal, an update, a request to cancel, to terminate or to reset.
+type MessageRequest struct {
 	Run string
 	// ID of the mail: repeating it with the same id is safe. Of mail that it took before it continued as new, a run knows the
 	// newest ids alone: see [Config.KnownMail]. Empty: one is made.
@@ -27,7 +27,7 @@ type Accepted struct {
 
 // Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
 // looked may leave it unread.
-func (e *Engine) Signal(ctx context.Context, request MailRequest, name string, input history.Payload) (Accepted, error) {
+func (e *Engine) Signal(ctx context.Context, request MessageRequest, name string, input history.Payload) (Accepted, error) {
 	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
 		return Accepted{}, err
 	}
@@ -35,7 +35,7 @@ func (e *Engine) Signal(ctx context.Context, request MailRequest, name string, i
 }
 
 // Cancel asks a run's code to stop.
-func (e *Engine) Cancel(ctx context.Context, request MailRequest, reason string) (Accepted, error) {
+func (e *Engine) Cancel(ctx context.Context, request MessageRequest, reason string) (Accepted, error) {
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
@@ -43,7 +43,7 @@ func (e *Engine) Cancel(ctx context.Context, request MailRequest, reason string)
 }
 
 // Terminate ends a run without asking its code, even if it is blocked; not while what is stored of it cannot be read.
-func (e *Engine) Terminate(ctx context.Context, request MailRequest, reason string) (Accepted, error) {
+func (e *Engine) Terminate(ctx context.Context, request MessageRequest, reason string) (Accepted, error) {
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
@@ -53,7 +53,7 @@ func (e *Engine) Terminate(ctx context.Context, request MailRequest, reason stri
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended; not while what is stored of it
 // cannot be read. What came after that record is forgotten, but for its signals and updates, which come again, in their order: an update
 // that was accepted is not validated anew, and is answered anew; one that was rejected stays so.
-func (e *Engine) Reset(ctx context.Context, request MailRequest, record int, reason string) (Accepted, error) {
+func (e *Engine) Reset(ctx context.Context, request MessageRequest, record int, reason string) (Accepted, error) {
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
@@ -77,7 +77,7 @@ func (e *Engine) Reset(ctx context.Context, request MailRequest, record int, rea
 
 // mail files a mail, in the order that its sender needs: resume that carries it, filing, answer (rule 1). To a closed run
 // it is refused, except a reset.
-func (e *Engine) mail(ctx context.Context, request MailRequest, letter func(id string) history.Event, evenClosed bool) (Accepted, error) {
+func (e *Engine) mail(ctx context.Context, request MessageRequest, letter func(id string) history.Event, evenClosed bool) (Accepted, error) {
 	if request.ID == "" {
 		request.ID = e.NewID()
 	}

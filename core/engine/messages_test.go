@@ -162,11 +162,11 @@ func TestMailOfTheRunBefore(t *testing.T) {
 			w.ends(`"mine"`)
 		})
 	})
-	for name, ask := range map[string]func(context.Context, *engine.Engine, engine.MailRequest) (engine.Accepted, error){
-		"a request to cancel it": func(ctx context.Context, e *engine.Engine, m engine.MailRequest) (engine.Accepted, error) {
+	for name, ask := range map[string]func(context.Context, *engine.Engine, engine.MessageRequest) (engine.Accepted, error){
+		"a request to cancel it": func(ctx context.Context, e *engine.Engine, m engine.MessageRequest) (engine.Accepted, error) {
 			return e.Cancel(ctx, m, "")
 		},
-		"a request to terminate it": func(ctx context.Context, e *engine.Engine, m engine.MailRequest) (engine.Accepted, error) {
+		"a request to terminate it": func(ctx context.Context, e *engine.Engine, m engine.MessageRequest) (engine.Accepted, error) {
 			return e.Terminate(ctx, m, "")
 		},
 	} {
@@ -175,7 +175,7 @@ func TestMailOfTheRunBefore(t *testing.T) {
 				w.put(w.begun("1"))
 				w.settle()
 				require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-					_, err := ask(ctx, e, engine.MailRequest{Run: "r", ID: "late"})
+					_, err := ask(ctx, e, engine.MessageRequest{Run: "r", ID: "late"})
 					return err
 				}))
 				late := w.unfiled(w.takeOne("resume r with mail#late"))
@@ -214,7 +214,7 @@ func TestRequestsThatCannotBeRight(t *testing.T) {
 		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (*engine.Summary, error) { return e.Get(ctx, "nobody") })
 		w.code(engine.NotFound, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-			return e.Signal(ctx, engine.MailRequest{Run: "nobody"}, "go", nil)
+			return e.Signal(ctx, engine.MessageRequest{Run: "nobody"}, "go", nil)
 		})
 		w.code(engine.NotFound, err)
 		require.Empty(w.t, w.letters)
@@ -226,15 +226,15 @@ func TestMailToAClosedRun(t *testing.T) {
 		w.start("r", "main", "1")
 		w.ends("2")
 		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-			return e.Signal(ctx, engine.MailRequest{Run: "r"}, "go", nil)
+			return e.Signal(ctx, engine.MessageRequest{Run: "r"}, "go", nil)
 		})
 		w.code(engine.Closed, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-			return e.Terminate(ctx, engine.MailRequest{Run: "r"}, "")
+			return e.Terminate(ctx, engine.MessageRequest{Run: "r"}, "")
 		})
 		w.code(engine.Closed, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.UpdateAnswer, error) {
-			return e.Update(ctx, engine.MailRequest{Run: "r"}, "add", history.Payload("1"))
+			return e.Update(ctx, engine.MessageRequest{Run: "r"}, "add", history.Payload("1"))
 		})
 		w.code(engine.Closed, err)
 	})
@@ -248,7 +248,7 @@ func (w *world) update(id, name, input string) (answer engine.UpdateAnswer, err 
 		answer, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.UpdateAnswer, error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
-			return e.Update(ctx, engine.MailRequest{Run: "r", ID: id}, name, history.Payload(input))
+			return e.Update(ctx, engine.MessageRequest{Run: "r", ID: id}, name, history.Payload(input))
 		})
 	}()
 	synctest.Wait()

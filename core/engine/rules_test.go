@@ -98,7 +98,7 @@ func TestRuleMessageFirst(t *testing.T) {
 				w.newProcess("api")
 				w.plan(fault{kind: crashAfter, role: "api", nth: n})
 				p := w.process("api")
-				_, err := p.engine.Signal(p.in(), engine.MailRequest{Run: "r", ID: "m"}, "go", history.Payload(`"x"`))
+				_, err := p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: "m"}, "go", history.Payload(`"x"`))
 				require.Error(w.t, err)
 				w.settle()
 				require.Empty(w.t, w.inbox("r"))
@@ -258,7 +258,7 @@ func TestRuleOneFiling(t *testing.T) {
 		accepted := make(chan error)
 		go func() {
 			p := w.process("api")
-			_, err := p.engine.Signal(p.in(), engine.MailRequest{Run: "r", ID: "m1"}, "go", history.Payload(`"1"`))
+			_, err := p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: "m1"}, "go", history.Payload(`"1"`))
 			accepted <- err
 		}()
 		synctest.Wait()
@@ -624,7 +624,7 @@ func TestRuleTimeGoesOn(t *testing.T) {
 		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
 		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait())
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-			_, err := e.Terminate(ctx, engine.MailRequest{Run: "r", ID: "t"}, "")
+			_, err := e.Terminate(ctx, engine.MessageRequest{Run: "r", ID: "t"}, "")
 			return err
 		}))
 		require.NoError(w.t, w.deliver(slow, w.takeOne("resume r with mail#t")).wait())
@@ -640,9 +640,9 @@ func TestRuleStamps(t *testing.T) {
 		w.settle()
 		fast, slow := w.newProcess("api"), w.newProcess("api")
 		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
-		first, err := fast.engine.Signal(fast.in(), engine.MailRequest{Run: "r", ID: "m1"}, "go", history.Payload(`"a"`))
+		first, err := fast.engine.Signal(fast.in(), engine.MessageRequest{Run: "r", ID: "m1"}, "go", history.Payload(`"a"`))
 		require.NoError(w.t, err)
-		second, err := slow.engine.Signal(slow.in(), engine.MailRequest{Run: "r", ID: "m2", After: first.Stamp}, "go", history.Payload(`"b"`))
+		second, err := slow.engine.Signal(slow.in(), engine.MessageRequest{Run: "r", ID: "m2", After: first.Stamp}, "go", history.Payload(`"b"`))
 		require.NoError(w.t, err)
 		require.Greater(w.t, second.Stamp, first.Stamp)
 		letters := w.take("")

@@ -177,7 +177,7 @@ func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 // leaveLate is for a child that begins after its parent has closed, because another invocation was faster: who closed the
 // parent has looked for the child before there was one.
 func (o *outbox) leaveLate(ctx context.Context, command *history.StartChild) error {
-	if command.OnClose == history.LeaveChildren {
+	if command.ParentClosePolicy == history.AbandonChildren {
 		return nil
 	}
 	parent, err := o.e.Runs.Summary(ctx, o.run)
@@ -300,12 +300,12 @@ func (o *outbox) close(ctx context.Context, summary *Summary, closes history.Ter
 
 // leaveChild tells a child that its parent has closed. One that is not there yet is told by whoever starts it: see leaveLate.
 func (o *outbox) leaveChild(ctx context.Context, command *history.StartChild) (err error) {
-	switch command.OnClose {
+	switch command.ParentClosePolicy {
 	case history.TerminateChildren:
 		err = o.mailChild(ctx, command, func(id string) history.Event { return history.NewTerminate(id, "its parent closed") })
 	case history.CancelChildren:
 		err = o.mailChild(ctx, command, func(id string) history.Event { return history.NewCancel(id, "its parent closed") })
-	case history.LeaveChildren:
+	case history.AbandonChildren:
 	}
 	if errors.Is(err, ErrNoRun) {
 		return nil

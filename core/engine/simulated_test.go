@@ -26,7 +26,7 @@ func TestRepeatedMailKeepsItsStamp(t *testing.T) {
 		ahead.clock.off = 3 * time.Second
 		w.plan(fault{kind: crashAfter, op: "file", role: "api"})
 		send := func(p *process, id, input string, after int64) (engine.Accepted, error) {
-			return p.engine.Signal(p.in(), engine.MailRequest{Run: "r", ID: id, After: after}, "go", history.Payload(input))
+			return p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: id, After: after}, "go", history.Payload(input))
 		}
 		_, err := send(ahead, "m1", `"a"`, 0)
 		require.Error(w.t, err)
@@ -58,7 +58,7 @@ func stubborn(options activity.Options) func(w *world, ctx workflow.Context, fai
 // TestStepsAreRetriedOverInvocations: the attempts of a step are counted, and its waits kept, however little time each
 // invocation has.
 func TestStepsAreRetriedOverInvocations(t *testing.T) {
-	slow := activity.Options{ID: "stubborn", Retry: activity.Retry{Initial: 2 * time.Minute, Coefficient: 1, MaxAttempts: 3}}
+	slow := activity.Options{ID: "stubborn", Retry: activity.Retry{InitialInterval: 2 * time.Minute, BackoffCoefficient: 1, MaxAttempts: 3}}
 	short := func(int) time.Duration { return 20 * time.Second }
 	t.Run("until one succeeds", func(t *testing.T) {
 		simulate(t, only("main", stubborn(slow)), func(w *world) {
@@ -102,7 +102,7 @@ func TestStepsAreRetriedOverInvocations(t *testing.T) {
 			w.pass(time.Minute)
 			begun := time.Now()
 			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-				_, err := e.Cancel(ctx, engine.MailRequest{Run: "r", ID: "stop"}, "enough")
+				_, err := e.Cancel(ctx, engine.MessageRequest{Run: "r", ID: "stop"}, "enough")
 				return err
 			}))
 			w.pass(5 * time.Second)
@@ -344,7 +344,7 @@ func TestOneTimeForAllOfADecision(t *testing.T) {
 // it early takes over the items as well as the step: what it runs next is taken up again if it dies, though another handler of
 // the same message has acknowledged that.
 func TestWhoStopsAWaitingStepAnswersForItsRun(t *testing.T) {
-	retry := activity.Options{ID: "stubborn", Retry: activity.Retry{Initial: 30 * time.Second, Coefficient: 1}}
+	retry := activity.Options{ID: "stubborn", Retry: activity.Retry{InitialInterval: 30 * time.Second, BackoffCoefficient: 1}}
 	cleansUp := func(w *world, ctx workflow.Context, fails int) (int, error) {
 		_, failed := stubborn(retry)(w, ctx, fails)
 		_, err := workflow.Step(workflow.Shield(ctx), "clean-up", func(ctx context.Context) (int, error) { return 0, w.during(ctx, 50*time.Second, true) })
@@ -359,7 +359,7 @@ func TestWhoStopsAWaitingStepAnswersForItsRun(t *testing.T) {
 		}
 		waits := w.deliver(w.activator(), w.begun("9"))
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { // it does not reach the step
-			_, err := e.Cancel(ctx, engine.MailRequest{Run: "r", ID: "stop"}, "enough")
+			_, err := e.Cancel(ctx, engine.MessageRequest{Run: "r", ID: "stop"}, "enough")
 			return err
 		}))
 		require.NoError(w.t, w.deliver(w.activator(), w.takeOne("resume r with mail#stop")).wait())

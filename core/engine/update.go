@@ -21,7 +21,7 @@ type UpdateAnswer struct {
 // Update sends a run an update and waits until it is completed or rejected, or the context ends; then the phase says how
 // far it has come ("" before the run has looked), and the same update, repeated with its id, goes on waiting. A run that
 // ends first answers [Closed].
-func (e *Engine) Update(ctx context.Context, request MailRequest, name string, input history.Payload) (UpdateAnswer, error) {
+func (e *Engine) Update(ctx context.Context, request MessageRequest, name string, input history.Payload) (UpdateAnswer, error) {
 	answer, err := e.SendUpdate(ctx, request, name, input)
 	if err != nil || final(answer.Phase) {
 		return answer, err
@@ -31,7 +31,7 @@ func (e *Engine) Update(ctx context.Context, request MailRequest, name string, i
 
 // SendUpdate sends a run an update and does not wait for its answer, which [Engine.AwaitUpdate] does. To a run that has
 // ended it is refused with [Closed], unless it is a repetition that was answered before the end: then this is the answer.
-func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name string, input history.Payload) (UpdateAnswer, error) {
+func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name string, input history.Payload) (UpdateAnswer, error) {
 	if err := errors.Join(validName("update", name), validPayload("input", input)); err != nil {
 		return UpdateAnswer{}, err
 	}
@@ -61,7 +61,7 @@ func (e *Engine) SendUpdate(ctx context.Context, request MailRequest, name strin
 
 // beforeAnswer is a place in the log that comes before the answer to an update that no earlier generation has: where a live run
 // stands, if it does not know the update, else the beginning.
-func (e *Engine) beforeAnswer(ctx context.Context, request MailRequest, generation int) (Position, error) {
+func (e *Engine) beforeAnswer(ctx context.Context, request MessageRequest, generation int) (Position, error) {
 	s, err := e.live.hold(ctx, request.Run)
 	if err != nil {
 		return Position{}, err

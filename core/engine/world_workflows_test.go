@@ -16,7 +16,7 @@ func executionKey(run string, generation int, id string) string {
 // during marks an execution, and takes a while of the bubble's time.
 func (w *world) during(ctx context.Context, d time.Duration, step bool) error {
 	info := activity.InfoOf(ctx)
-	defer w.begins(ctx, executionKey(info.Run, info.Generation, info.ID), step)()
+	defer w.begins(ctx, executionKey(info.RunID, info.Generation, info.ID), step)()
 	return elapse(ctx, d)
 }
 

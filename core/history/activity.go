@@ -38,11 +38,11 @@ const (
 // RetryPolicy says when a failed attempt is followed by another one. The zero policy retries without end, 1 s after the
 // first attempt, twice as long after each further one, at most 100 s apart.
 type RetryPolicy struct {
-	Initial      time.Duration // before the second attempt; zero: 1 s
-	Maximum      time.Duration // between attempts; zero: 100 × Initial
-	Coefficient  float64       // growth from wait to wait; zero: 2
-	MaxAttempts  int           // zero: no limit
-	NonRetryable []string      // types of failure that another attempt would not help
+	InitialInterval    time.Duration // before the second attempt; zero: 1 s
+	MaxInterval        time.Duration // between attempts; zero: 100 × InitialInterval
+	BackoffCoefficient float64       // growth from wait to wait; zero: 2
+	MaxAttempts        int           // zero: no limit
+	NonRetryable       []string      // types of failure that another attempt would not help
 }
 
 // Wait before the attempt that follows attempt number n (from 1) which failed so; false: there is no further attempt.
@@ -58,7 +58,7 @@ func (p RetryPolicy) Wait(n int, failure *Failure) (wait time.Duration, again bo
 	if failure.RetryAfter > 0 {
 		return failure.RetryAfter, true
 	}
-	initial, coefficient, maximum := p.Initial, p.Coefficient, p.Maximum
+	initial, coefficient, maximum := p.InitialInterval, p.BackoffCoefficient, p.MaxInterval
 	if initial <= 0 {
 		initial = time.Second
 	}
@@ -153,7 +153,7 @@ func (c *ScheduleActivity) read(key []byte, r *reader) {
 
 // IsZero says whether the policy is the default one.
 func (p RetryPolicy) IsZero() bool {
-	return p.Initial == 0 && p.Maximum == 0 && (p.Coefficient == 0 || math.IsNaN(p.Coefficient)) && p.MaxAttempts == 0 && len(p.NonRetryable) == 0
+	return p.InitialInterval == 0 && p.MaxInterval == 0 && (p.BackoffCoefficient == 0 || math.IsNaN(p.BackoffCoefficient)) && p.MaxAttempts == 0 && len(p.NonRetryable) == 0
 }
 
 func (p RetryPolicy) writeIf(w *writer) {
@@ -165,11 +165,11 @@ func (p RetryPolicy) writeIf(w *writer) {
 
 func (p RetryPolicy) write(w *writer) {
 	w.begin()
-	w.durationIf("initial", p.Initial)
-	w.durationIf("maximum", p.Maximum)
-	if p.Coefficient != 0 && !math.IsNaN(p.Coefficient) {
+	w.durationIf("initial", p.InitialInterval)
+	w.durationIf("maximum", p.MaxInterval)
+	if p.BackoffCoefficient != 0 && !math.IsNaN(p.BackoffCoefficient) {
 		w.name("coefficient")
-		finite := max(-math.MaxFloat64, min(p.Coefficient, math.MaxFloat64)) // JSON has no infinity
+		finite := max(-math.MaxFloat64, min(p.BackoffCoefficient, math.MaxFloat64)) // JSON has no infinity
 		w.out = strconv.AppendFloat(w.out, finite, 'g', -1, 64)
 		w.comma = true
 	}
@@ -182,16 +182,16 @@ func readRetryPolicy(r *reader) (p RetryPolicy) {
 	for key, more := r.first(); more; key, more = r.next() {
 		switch string(key) {
 		case "initial":
-			p.Initial = r.duration()
+			p.InitialInterval = r.duration()
 		case "maximum":
-			p.Maximum = r.duration()
+			p.MaxInterval = r.duration()
 		case "coefficient":
 			raw := r.raw()
 			value, err := strconv.ParseFloat(string(raw), 64)
 			if err != nil {
 				r.fail("a number expected, not %s", abbreviate(raw))
 			}
-			p.Coefficient = value
+			p.BackoffCoefficient = value
 		case "maxAttempts":
 			p.MaxAttempts = int(r.int())
 		case "nonRetryable":

@@ -6,9 +6,9 @@ type StartChild struct {
 	Run      string // id of the child; empty: made of the parent's id and the sequence number
 	Workflow string
 	Input    Payload
-	// OnClose says what becomes of the child when its parent closes before it.
-	OnClose    ParentClosePolicy
-	Attributes Attributes
+	// ParentClosePolicy says what becomes of the child when its parent closes before it.
+	ParentClosePolicy ParentClosePolicy
+	Attributes        Attributes
 }
 
 // ParentClosePolicy says what becomes of a child when its parent closes.
@@ -17,12 +17,12 @@ type ParentClosePolicy string
 const (
 	CancelChildren    ParentClosePolicy = ""          // it is asked to cancel, and may clean up
 	TerminateChildren ParentClosePolicy = "terminate" // it ends at once
-	LeaveChildren     ParentClosePolicy = "leave"     // it goes on
+	AbandonChildren   ParentClosePolicy = "leave"     // it goes on
 )
 
 func (*StartChild) Kind() string { return "start-child" }
 func (c *StartChild) Fields() []Field {
-	return []Field{{"workflow", c.Workflow}, {"run", c.Run}, {"input", string(c.Input)}, {"on-close", string(c.OnClose)}}
+	return []Field{{"workflow", c.Workflow}, {"run", c.Run}, {"input", string(c.Input)}, {"on-close", string(c.ParentClosePolicy)}}
 }
 
 func (c *StartChild) write(w *writer) {
@@ -30,7 +30,7 @@ func (c *StartChild) write(w *writer) {
 	w.text("workflow", c.Workflow)
 	w.textIf("run", c.Run)
 	w.payloadIf("input", c.Input)
-	w.textIf("onClose", string(c.OnClose))
+	w.textIf("onClose", string(c.ParentClosePolicy))
 	c.Attributes.writeIf(w)
 }
 
@@ -45,7 +45,7 @@ func (c *StartChild) read(key []byte, r *reader) {
 	case "input":
 		c.Input = r.payload()
 	case "onClose":
-		c.OnClose = ParentClosePolicy(r.name())
+		c.ParentClosePolicy = ParentClosePolicy(r.name())
 	case "attributes":
 		c.Attributes = readAttributes(r)
 	default:

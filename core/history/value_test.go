@@ -133,16 +133,16 @@ func naiveWait(p history.RetryPolicy, n int, f *history.Failure) (time.Duration,
 		return f.RetryAfter, true
 	}
 	wait := new(big.Float).SetInt64(int64(time.Second))
-	if p.Initial > 0 {
-		wait.SetInt64(int64(p.Initial))
+	if p.InitialInterval > 0 {
+		wait.SetInt64(int64(p.InitialInterval))
 	}
 	most := new(big.Float).Mul(wait, big.NewFloat(100))
-	if p.Maximum > 0 {
-		most.SetInt64(int64(p.Maximum))
+	if p.MaxInterval > 0 {
+		most.SetInt64(int64(p.MaxInterval))
 	}
 	growth := big.NewFloat(2)
-	if p.Coefficient >= 1 {
-		growth.SetFloat64(p.Coefficient)
+	if p.BackoffCoefficient >= 1 {
+		growth.SetFloat64(p.BackoffCoefficient)
 	}
 	for i := 1; i < n && wait.Cmp(most) < 0; i++ {
 		wait.Mul(wait, growth)
@@ -160,7 +160,7 @@ func naiveWait(p history.RetryPolicy, n int, f *history.Failure) (time.Duration,
 func TestRetryPolicyWait(t *testing.T) {
 	same := func(initial, maximum int64, coefficient float64, attempts, n uint8, after int32, permanent bool, which uint8) bool {
 		types := []string{"", "declined", "wrapped"}
-		p := history.RetryPolicy{Initial: time.Duration(initial), Maximum: time.Duration(maximum), Coefficient: math.Abs(math.Mod(coefficient, 8)),
+		p := history.RetryPolicy{InitialInterval: time.Duration(initial), MaxInterval: time.Duration(maximum), BackoffCoefficient: math.Abs(math.Mod(coefficient, 8)),
 			MaxAttempts: int(attempts % 20), NonRetryable: types[1:]}
 		if which%4 == 3 {
 			p = history.RetryPolicy{}
@@ -186,7 +186,7 @@ func TestRetryPolicyWait(t *testing.T) {
 		require.Equal(t, want, wait)
 	}
 	for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -3} {
-		p := history.RetryPolicy{Coefficient: odd}
+		p := history.RetryPolicy{BackoffCoefficient: odd}
 		wait, _ := p.Wait(3, &history.Failure{})
 		require.Positive(t, wait)
 		command := &history.ScheduleActivity{Options: history.ActivityOptions{Retry: p}}

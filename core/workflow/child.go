@@ -6,17 +6,17 @@ import "github.com/reprise-run/reprise/core/history"
 type ChildOptions struct {
 	// ID of the child's run; empty: made of the parent's id and the number of the call. An id that is in use fails the child.
 	ID string
-	// OnClose says what becomes of the child when its parent closes before it. Zero: it is asked to cancel.
-	OnClose OnClose
+	// ParentClosePolicy says what becomes of the child when its parent closes before it. Zero: it is asked to cancel.
+	ParentClosePolicy ParentClosePolicy
 }
 
-// OnClose says what becomes of a child when its parent closes before it.
-type OnClose int
+// ParentClosePolicy says what becomes of a child when its parent closes before it.
+type ParentClosePolicy int
 
 const (
-	CancelChild    OnClose = iota // it is asked to cancel, and may clean up
-	TerminateChild                // it ends at once
-	LeaveChild                    // it goes on
+	CancelChild    ParentClosePolicy = iota // it is asked to cancel, and may clean up
+	TerminateChild                          // it ends at once
+	AbandonChild                            // it goes on
 )
 
 // With gives the same workflow with these options for its runs as a child.
@@ -39,6 +39,6 @@ func StartChild[I, O any](ctx Context, child *Workflow[I, O], input I) Future[O]
 	if err != nil {
 		return failedFuture[O](encoding("input of workflow "+child.name, err))
 	}
-	policy := [...]history.ParentClosePolicy{history.CancelChildren, history.TerminateChildren, history.LeaveChildren}[child.options.OnClose]
-	return operation[O](u, ctx.scope, &history.StartChild{Run: child.options.ID, Workflow: child.name, Input: payload, OnClose: policy})
+	policy := [...]history.ParentClosePolicy{history.CancelChildren, history.TerminateChildren, history.AbandonChildren}[child.options.ParentClosePolicy]
+	return operation[O](u, ctx.scope, &history.StartChild{Run: child.options.ID, Workflow: child.name, Input: payload, ParentClosePolicy: policy})
 }

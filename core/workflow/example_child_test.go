@@ -45,7 +45,7 @@ var (
 
 func retire(ctx workflow.Context, product string) (int, error) {
 	// It takes weeks, and goes on after this run has closed.
-	workflow.StartChild(ctx, Archive.With(workflow.ChildOptions{OnClose: workflow.LeaveChild}), product)
+	workflow.StartChild(ctx, Archive.With(workflow.ChildOptions{ParentClosePolicy: workflow.AbandonChild}), product)
 
 	north, south := workflow.StartChild(ctx, Survey, "north"), workflow.StartChild(ctx, Survey, "south")
 	scores, err := workflow.All(ctx, north, south)

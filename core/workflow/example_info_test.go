@@ -13,7 +13,7 @@ var Inbox = workflow.New("inbox", inbox)
 
 func inbox(ctx workflow.Context, _ None) (string, error) {
 	info := workflow.InfoOf(ctx)
-	return fmt.Sprintf("reply to %s+%s@example.com", info.Workflow, info.Run), nil
+	return fmt.Sprintf("reply to %s+%s@example.com", info.Workflow, info.RunID), nil
 }
 
 func ExampleInfoOf() {

@@ -28,7 +28,7 @@ func shopping(ctx workflow.Context, customer string) (Cart, error) {
 	phase := workflow.NewPhase(Cart{}).Within(24 * time.Hour)
 	workflow.OnSignal(phase, AddItem, func(_ workflow.Context, item string, cart Cart) workflow.Next[Cart] {
 		cart.Items = append(cart.Items, item)
-		return workflow.Leave(cart, func(ctx workflow.Context) error { // beside the phase, which takes the next message
+		return workflow.ContinueAsync(cart, func(ctx workflow.Context) error { // beside the phase, which takes the next message
 			cents, err := workflow.Execute(ctx, PriceOf, item)
 			phase.Update(ctx, func(cart Cart) Cart {
 				cart.Cents += cents
@@ -37,8 +37,8 @@ func shopping(ctx workflow.Context, customer string) (Cart, error) {
 			return err
 		})
 	})
-	workflow.OnUpdate(phase, Checkout, func(_ workflow.Context, _ string, cart Cart) workflow.Reply[Cart, int] {
-		return workflow.AnswerAndStop(len(cart.Items), cart)
+	workflow.OnUpdate(phase, Checkout, func(_ workflow.Context, _ string, cart Cart) workflow.Answer[Cart, int] {
+		return workflow.ReplyAndFinish(len(cart.Items), cart)
 	}, func(address string) error {
 		if address == "" {
 			return errors.New("where to?")
@@ -85,16 +85,16 @@ var (
 // call answers questions; those that take long do not keep others waiting.
 func call(ctx workflow.Context, _ None) (asked int, err error) {
 	phase := workflow.NewPhase(0)
-	workflow.OnUpdate(phase, Ask, func(_ workflow.Context, question string, asked int) workflow.Reply[int, string] {
-		return workflow.AnswerLater(asked+1, func(ctx workflow.Context) (string, error) {
+	workflow.OnUpdate(phase, Ask, func(_ workflow.Context, question string, asked int) workflow.Answer[int, string] {
+		return workflow.ReplyAsync(asked+1, func(ctx workflow.Context) (string, error) {
 			return workflow.Execute(ctx, LookUp, question)
 		})
 	})
-	workflow.OnSignal(phase, HangUp, func(_ workflow.Context, _ None, asked int) workflow.Next[int] { return workflow.Stop(asked) })
+	workflow.OnSignal(phase, HangUp, func(_ workflow.Context, _ None, asked int) workflow.Next[int] { return workflow.Finish(asked) })
 	return phase.Run(ctx)
 }
 
-func ExampleAnswerLater() {
+func ExampleReplyAsync() {
 	env := workflowtest.New(workflowtest.Panic)
 	workflowtest.Mock(env, LookUp, func(ctx context.Context, question string) (string, error) {
 		return "about " + question, workflowtest.Sleep(ctx, time.Duration(len(question))*time.Second)

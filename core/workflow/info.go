@@ -9,8 +9,8 @@ import (
 
 // Info is what a run knows of itself.
 type Info struct {
-	Run        string // its id
-	Generation int    // from 1: continue-as-new and reset begin the next one
+	RunID      string
+	Generation int // from 1: continue-as-new and reset begin the next one
 	Workflow   string
 	Parent     string // id of the run that started it as a child, or empty
 	// LogSize is how many events and commands the generation's log has so far.
@@ -29,7 +29,7 @@ const suggestAt = 10_000
 func InfoOf(ctx Context) Info {
 	run := ctx.enter("InfoOf").Run()
 	id := run.ID()
-	info := Info{Run: id.Run, Generation: id.Generation, Workflow: id.Workflow, LogSize: run.Size(), Replaying: run.Replaying()}
+	info := Info{RunID: id.Run, Generation: id.Generation, Workflow: id.Workflow, LogSize: run.Size(), Replaying: run.Replaying()}
 	info.ContinueAsNewSuggested = info.LogSize >= suggestAt
 	if parent := run.Started().Parent; parent != nil {
 		info.Parent = parent.Run

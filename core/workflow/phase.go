@@ -14,10 +14,10 @@ import (
 //
 //	cart := workflow.NewPhase(Cart{})
 //	workflow.OnSignal(cart, AddItem, func(ctx workflow.Context, item Item, c Cart) workflow.Next[Cart] {
-//		return workflow.Stay(append(c, item))
+//		return workflow.Continue(append(c, item))
 //	})
-//	workflow.OnUpdate(cart, Checkout, func(ctx workflow.Context, in Payment, c Cart) workflow.Reply[Cart, Total] {
-//		return workflow.AnswerAndStop(c.total(), c)
+//	workflow.OnUpdate(cart, Checkout, func(ctx workflow.Context, in Payment, c Cart) workflow.Answer[Cart, Total] {
+//		return workflow.ReplyAndFinish(c.total(), c)
 //	})
 //	items, err := cart.Within(24 * time.Hour).Run(ctx)
 type Phase[S any] struct {
@@ -58,19 +58,20 @@ type Next[S any] struct {
 	later func(ctx Context) error
 }
 
-// Stay goes on with this state.
-func Stay[S any](state S) Next[S] { return Next[S]{state: state} }
+// Continue keeps the phase open with this state.
+func Continue[S any](state S) Next[S] { return Next[S]{state: state} }
 
-// Stop ends the phase with this state.
-func Stop[S any](state S) Next[S] { return Next[S]{state: state, stop: true} }
+// Finish ends the phase with this state.
+func Finish[S any](state S) Next[S] { return Next[S]{state: state, stop: true} }
 
-// Leave goes on with this state, and leaves work running beside the phase; its error is logged. See [Phase.Update].
-func Leave[S any](state S, work func(ctx Context) error) Next[S] {
+// ContinueAsync keeps the phase open with this state, and leaves work running beside the phase;
+// its error is logged. See [Phase.Update].
+func ContinueAsync[S any](state S, work func(ctx Context) error) Next[S] {
 	return Next[S]{state: state, later: work}
 }
 
-// Reply is what an update's handler decides.
-type Reply[S, O any] struct {
+// Answer is what an update's handler decides.
+type Answer[S, O any] struct {
 	state S
 	stop  bool
 	out   O
@@ -78,20 +79,20 @@ type Reply[S, O any] struct {
 	later func(ctx Context) (O, error)
 }
 
-// Answer goes on with this state, and completes the update.
-func Answer[S, O any](out O, state S) Reply[S, O] { return Reply[S, O]{out: out, state: state} }
+// Reply keeps the phase open with this state, and completes the update.
+func Reply[S, O any](out O, state S) Answer[S, O] { return Answer[S, O]{out: out, state: state} }
 
-// AnswerAndStop completes the update, and ends the phase with this state.
-func AnswerAndStop[S, O any](out O, state S) Reply[S, O] {
-	return Reply[S, O]{out: out, state: state, stop: true}
+// ReplyAndFinish completes the update, and ends the phase with this state.
+func ReplyAndFinish[S, O any](out O, state S) Answer[S, O] {
+	return Answer[S, O]{out: out, state: state, stop: true}
 }
 
-// Refuse fails the update, and goes on with this state.
-func Refuse[S, O any](err error, state S) Reply[S, O] { return Reply[S, O]{err: err, state: state} }
+// Reject fails the update, and keeps the phase open with this state.
+func Reject[S, O any](err error, state S) Answer[S, O] { return Answer[S, O]{err: err, state: state} }
 
-// AnswerLater goes on with this state, and leaves work running that will complete the update. See [Phase.Update].
-func AnswerLater[S, O any](state S, work func(ctx Context) (O, error)) Reply[S, O] {
-	return Reply[S, O]{state: state, later: work}
+// ReplyAsync keeps the phase open with this state, and leaves work running that completes the update. See [Phase.Update].
+func ReplyAsync[S, O any](state S, work func(ctx Context) (O, error)) Answer[S, O] {
+	return Answer[S, O]{state: state, later: work}
 }
 
 // OnSignal has a phase handle a signal.
@@ -116,7 +117,7 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 }
 
 // OnUpdate has a phase handle an update; the validators are as in [HandleUpdate].
-func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Context, I, S) Reply[S, O], validators ...func(I) error) {
+func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Context, I, S) Answer[S, O], validators ...func(I) error) {
 	p.updates = append(p.updates, route{update.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
 		input, ok := accept(u, m, validators)
 		if !ok {

@@ -47,7 +47,7 @@ func BenchmarkStart(b *testing.B) {
 	require.NoError(b, err)
 	handler, err := api.New(api.Config{Engine: e})
 	require.NoError(b, err)
-	text := `{"id":"order-17","workflow":"echo","input":{"item":"book","count":2,"to":"1 Main Street"}}`
+	text := `{"run":"order-17","workflow":"echo","input":{"item":"book","count":2,"to":"1 Main Street"}}`
 	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/runs", nil)
 	request.Header.Set("Content-Type", "application/json")
 	request.ContentLength = int64(len(text))

@@ -109,7 +109,7 @@ func TestBrowsersOfOtherSites(t *testing.T) {
 
 func TestServeUntilTheContextEnds(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

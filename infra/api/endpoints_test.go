@@ -20,13 +20,13 @@ import (
 
 func TestStart(t *testing.T) {
 	w := start(t)
-	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"id": "a", "workflow": "echo", "input": {"b": [1, 2.50, "x<y"]}, "attributes": {"who": "ada"}}`)
+	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run": "a", "workflow": "echo", "input": {"b": [1, 2.50, "x<y"]}, "attributes": {"who": "ada"}}`)
 	require.Equal(t, "a", run["run"])
 	require.Equal(t, "completed", run["status"])
 	require.Equal(t, map[string]any{"who": "ada"}, run["attributes"])
-	again := w.ok(200, "POST", "/v1/runs", `{"id":"a","workflow":"echo","input":{"b":[1,2.50,"x<y"]}}`)
+	again := w.ok(200, "POST", "/v1/runs", `{"run":"a","workflow":"echo","input":{"b":[1,2.50,"x<y"]}}`)
 	require.Equal(t, run["started"], again["started"])
-	reused := w.ok(201, "POST", "/v1/runs", `{"id":"a","workflow":"echo","input":2,"reuse":true}`)
+	reused := w.ok(201, "POST", "/v1/runs", `{"run":"a","workflow":"echo","input":2,"reuse":true}`)
 	require.EqualValues(t, 2, reused["generation"])
 	require.Len(t, w.ok(201, "POST", "/v1/runs", `{"workflow":"echo"}`)["run"], 26)
 }
@@ -35,12 +35,12 @@ func TestInputsPassUnchanged(t *testing.T) {
 	w := start(t)
 	for i, input := range []string{`12345678901234567890.10`, `"\u00e9 <é>"`, `[1e2,  {"a" :null}]`, `false`} {
 		id := fmt.Sprint("run-", i)
-		w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"`+id+`","workflow":"basket","input":`+input+`}`)
+		w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"`+id+`","workflow":"basket","input":`+input+`}`)
 		page, err := w.client.History(t.Context(), id, 1, 0)
 		require.NoError(t, err)
 		require.Contains(t, string(page.Records[0]), strings.ReplaceAll(strings.ReplaceAll(input, "  ", ""), " :", ":"))
 	}
-	w.ok(201, "POST", "/v1/runs", "{\"id\":\"lines\",\"workflow\":\"echo\",\"input\":[1,\n  1.0]\r\n}")
+	w.ok(201, "POST", "/v1/runs", "{\"run\":\"lines\",\"workflow\":\"echo\",\"input\":[1,\n  1.0]\r\n}")
 	summary, err := w.node.Get(t.Context(), "lines")
 	require.NoError(t, err)
 	require.Equal(t, "[1,1.0]", string(summary.Input))
@@ -52,7 +52,7 @@ func TestOneIDOneRun(t *testing.T) {
 	created := make(chan bool, 50)
 	for range cap(created) {
 		all.Go(func() {
-			response, _ := w.call("POST", "/v1/runs", `{"id":"same","workflow":"echo","input":1}`)
+			response, _ := w.call("POST", "/v1/runs", `{"run":"same","workflow":"echo","input":1}`)
 			created <- response.StatusCode == http.StatusCreated
 		})
 	}
@@ -78,9 +78,9 @@ func TestUnknownWorkflowIsAHint(t *testing.T) {
 func TestList(t *testing.T) {
 	w := start(t)
 	for i := range 5 {
-		w.ok(201, "POST", "/v1/runs?wait=5s", fmt.Sprintf(`{"id":"e%d","workflow":"echo","attributes":{"even":%t,"n":"x"}}`, i, i%2 == 0))
+		w.ok(201, "POST", "/v1/runs?wait=5s", fmt.Sprintf(`{"run":"e%d","workflow":"echo","attributes":{"even":%t,"n":"x"}}`, i, i%2 == 0))
 	}
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)
 	ids := func(query string) (found []string) {
 		page := w.ok(200, "GET", "/v1/runs"+query, "")
 		for _, run := range page["runs"].([]any) {
@@ -100,7 +100,7 @@ func TestList(t *testing.T) {
 
 func TestGetWaits(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	require.Equal(t, "running", w.ok(200, "GET", "/v1/runs/b?wait=1ms", "")["status"])
 	got := make(chan map[string]any)
 	go func() { got <- w.ok(200, "GET", "/v1/runs/b?wait=30s", "") }()
@@ -110,7 +110,7 @@ func TestGetWaits(t *testing.T) {
 
 func TestHistoryAndExport(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"input":2}`)
 	w.ok(202, "POST", "/v1/runs/b/signals/approve", `{"input":"yes"}`)
 	w.ok(200, "GET", "/v1/runs/b?wait=5s", "")
@@ -138,7 +138,7 @@ func TestHistoryAndExport(t *testing.T) {
 
 func TestMail(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	first := w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"id":"u","input":2}`)
 	require.Equal(t, []any{"u", "completed", 3.0}, []any{first["id"], first["phase"], first["result"]})
 	require.Equal(t, 3.0, w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"id":"u","input":2}`)["result"], "once")
@@ -163,7 +163,7 @@ func TestMail(t *testing.T) {
 func TestCancelAndTerminate(t *testing.T) {
 	w := start(t)
 	for _, how := range []string{"cancel", "terminate"} {
-		w.ok(201, "POST", "/v1/runs", `{"id":"`+how+`","workflow":"basket","input":1}`)
+		w.ok(201, "POST", "/v1/runs", `{"run":"`+how+`","workflow":"basket","input":1}`)
 		w.ok(202, "POST", "/v1/runs/"+how+"/"+how, `{"reason":"enough"}`)
 		summary := w.ok(200, "GET", "/v1/runs/"+how+"?wait=5s", "")
 		require.Equal(t, strings.TrimSuffix(how, "e"), strings.TrimSuffix(strings.TrimSuffix(summary["status"].(string), "ed"), "l"))
@@ -173,7 +173,7 @@ func TestCancelAndTerminate(t *testing.T) {
 
 func TestUnblock(t *testing.T) {
 	w := start(t)
-	before := w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)
+	before := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)
 	require.Equal(t, "running", before["status"])
 	w.ok(202, "POST", "/v1/runs/x/unblock", "")
 	w.ok(202, "POST", "/v1/runs/x/terminate", "")
@@ -182,7 +182,7 @@ func TestUnblock(t *testing.T) {
 
 func TestActivities(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs", `{"id":"done","workflow":"reviewed","input":"text"}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"done","workflow":"reviewed","input":"text"}`)
 	token := <-w.tokens
 	require.Eventually(t, func() bool {
 		found := w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"].([]any)
@@ -195,7 +195,7 @@ func TestActivities(t *testing.T) {
 	require.Equal(t, "good", w.ok(200, "GET", "/v1/runs/done?wait=5s", "")["result"])
 	require.Equal(t, []any{}, w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"])
 
-	w.ok(201, "POST", "/v1/runs", `{"id":"bad","workflow":"reviewed","input":"text"}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"bad","workflow":"reviewed","input":"text"}`)
 	w.ok(204, "POST", "/v1/activities/"+<-w.tokens+"/fail", `{"type":"Refused","message":"too long","details":[1],"nonRetryable":true}`)
 	failed := w.ok(200, "GET", "/v1/runs/bad?wait=5s", "")
 	require.Equal(t, "failed", failed["status"])
@@ -215,7 +215,7 @@ func TestInfoAndHealth(t *testing.T) {
 
 func TestWaitsEndWithTheServer(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	got := make(chan map[string]any)
 	go func() { got <- w.ok(200, "GET", "/v1/runs/b?wait=60s", "") }()
 	w.handler.EndWaits()

@@ -50,7 +50,7 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 // FuzzDecode compares the strict reading of a body with encoding/json: what one accepts the other must read alike, and no
 // text may make the scanner run past its end.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"id":"a","workflow":"w","input":{"a":[1,"}\\\""]},"attributes":{"b":null},"reuse":true}`, ` { "workflow" : "w\u00e9" , "input" : 1e9 } `,
+	for _, seed := range []string{`{}`, `{"run":"a","workflow":"w","input":{"a":[1,"}\\\""]},"attributes":{"b":null},"reuse":true}`, ` { "workflow" : "w\u00e9" , "input" : 1e9 } `,
 		`{"workflow":"w","input":[[],{}]}`, `{"\u0069d":"x","workflow":"w"}`, `[`, `"`, `{"workflow":"w","input":"\\"}`, "{\"workflow\":\"w\",\"input\":[\n1]}"} {
 		f.Add([]byte(seed))
 	}

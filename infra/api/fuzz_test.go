@@ -41,7 +41,7 @@ func FuzzEndpoint(f *testing.F) {
 		f.Add(i, place, "add", "wait=1ns", []byte(`{"input":1,"id":"m","after":"5"}`))
 		f.Add(i, place, "total", "generation=1&after=1", []byte(`{}`))
 	}
-	f.Add(slices.Index(endpoints, "POST /v1/runs"), "", "", "wait=1ns", []byte(`{"id":"new","workflow":"echo","input":[1],"attributes":{"a":1},"reuse":true}`))
+	f.Add(slices.Index(endpoints, "POST /v1/runs"), "", "", "wait=1ns", []byte(`{"run":"new","workflow":"echo","input":[1],"attributes":{"a":1},"reuse":true}`))
 	f.Add(slices.Index(endpoints, "GET /v1/runs"), "", "", "status=running&limit=2&cursor=1.2&attribute=a%3D1&blocked=true&workflow=echo", []byte(nil))
 	f.Add(slices.Index(endpoints, "POST /v1/runs/{run}/reset"), "RUN", "", "", []byte(`{"record":1,"reason":"wrong price"}`))
 	f.Add(slices.Index(endpoints, "POST /v1/activities/{token}/fail"), "TOKEN", "", "", []byte(`{"type":"T","message":"m","details":[1],"nonRetryable":true}`))
@@ -211,7 +211,7 @@ func TestDepth(t *testing.T) {
 		}
 	}
 	deepest := nested(history.MaxDepth)
-	require.Equal(t, http.StatusCreated, send("POST", "/v1/runs", `{"id":"deep","workflow":"echo","input":`+deepest+`,"attributes":{"a":`+nested(2000)+`}}`).Code)
+	require.Equal(t, http.StatusCreated, send("POST", "/v1/runs", `{"run":"deep","workflow":"echo","input":`+deepest+`,"attributes":{"a":`+nested(2000)+`}}`).Code)
 	w.deliver(t)
 	for _, path := range []string{"/v1/runs/deep", "/v1/runs", "/v1/runs/deep/history", "/v1/runs/deep/export"} {
 		answer := send("GET", path, "")

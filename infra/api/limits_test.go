@@ -65,7 +65,7 @@ func (w *world) wait(n int) (end func()) {
 func TestWaitsLeaveRoomForOthers(t *testing.T) {
 	const most = 3
 	w := start(t, func(c *api.Config) { c.Limits = api.Limits{Waits: most, Requests: most + 1} })
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	end := w.wait(most)
 	var response *http.Response
 	var text string
@@ -77,7 +77,7 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
 
 	w.ok(200, "GET", "/v1/runs/b", "")
-	require.Equal(t, "running", w.ok(201, "POST", "/v1/runs?wait=50s", `{"id":"c","workflow":"basket","input":1}`)["status"], "it is started, whoever waits")
+	require.Equal(t, "running", w.ok(201, "POST", "/v1/runs?wait=50s", `{"run":"c","workflow":"basket","input":1}`)["status"], "it is started, whoever waits")
 	w.ok(202, "POST", "/v1/runs/b/updates/never?wait=50s", "")
 	end()
 	require.Eventually(t, func() bool {
@@ -88,13 +88,13 @@ func TestWaitsLeaveRoomForOthers(t *testing.T) {
 
 func TestWaitsAreCutShort(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.LongestWait = time.Millisecond })
-	w.ok(201, "POST", "/v1/runs?wait=1000h", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs?wait=1000h", `{"run":"b","workflow":"basket","input":1}`)
 	require.Equal(t, "running", w.ok(200, "GET", "/v1/runs/b?wait=1000h", "")["status"])
 }
 
 func TestSoManyRequestsAtATime(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Limits.Requests = 2 })
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	end := w.wait(2)
 	var text string
 	require.Eventually(t, func() bool {

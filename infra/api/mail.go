@@ -41,8 +41,8 @@ func (h *Handler) mailEndpoints() []endpoint {
 	}
 }
 
-func (c *call) mail(id string, after int64) engine.MailRequest {
-	return engine.MailRequest{Run: c.r.PathValue("run"), ID: id, After: after}
+func (c *call) mail(id string, after int64) engine.MessageRequest {
+	return engine.MessageRequest{Run: c.r.PathValue("run"), ID: id, After: after}
 }
 
 func (c *call) signalRun() error {

@@ -52,15 +52,15 @@ func (w *world) exportOf(run string, generation, pieces int) *history.Export {
 
 func TestExportInPieces(t *testing.T) {
 	w := start(t)
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"small","workflow":"echo","input":1}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"small","workflow":"echo","input":1}`)
 	require.Len(t, w.exportOf("small", 1, 1).Records, 1)
 
 	// One record that is longer than a piece: its input and its result have 2.4 MB each, in letters of two bytes.
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"long","workflow":"echo","input":"`+strings.Repeat("aä\\\"é", 350_000)+`"}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"long","workflow":"echo","input":"`+strings.Repeat("aä\\\"é", 350_000)+`"}`)
 	require.Len(t, w.exportOf("long", 1, 5).Records, 1)
 
 	// Many records, and a generation that goes on from those of another.
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	note := `{"input":"` + strings.Repeat("x", 70_000) + `"}`
 	for i := range 40 {
 		w.ok(202, "POST", "/v1/runs/b/signals/note", note)
@@ -93,7 +93,7 @@ func TestLongestAnswer(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.LongestAnswer = 2000 })
 	value := strings.Repeat("x", 600)
 	for i := range 5 {
-		w.ok(201, "POST", "/v1/runs?wait=5s", fmt.Sprintf(`{"id":"e%d","workflow":"echo","input":%q}`, i, value[:200]))
+		w.ok(201, "POST", "/v1/runs?wait=5s", fmt.Sprintf(`{"run":"e%d","workflow":"echo","input":%q}`, i, value[:200]))
 	}
 	page := w.ok(200, "GET", "/v1/runs?limit=5", "")
 	require.Len(t, page["runs"], 2, "as many as fit")
@@ -104,7 +104,7 @@ func TestLongestAnswer(t *testing.T) {
 	}
 	require.Equal(t, []string{"e4", "e3", "e2", "e1", "e0"}, ids)
 
-	p := w.problem("POST", "/v1/runs?wait=5s", `{"id":"long","workflow":"echo","input":"`+strings.Repeat(value, 2)+`"}`)
+	p := w.problem("POST", "/v1/runs?wait=5s", `{"run":"long","workflow":"echo","input":"`+strings.Repeat(value, 2)+`"}`)
 	require.Regexp(t, `^413 too-large: it was done, but the answer has \d+ bytes, and no more than 2000 can be given here: a run's export comes in pieces, and has all values$`,
 		fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
 	p = w.problem("GET", "/v1/runs/long", "")

@@ -24,29 +24,29 @@ func (e *problemError) Error() string { return e.message }
 func statusOf(code engine.Code) (status int, title string) {
 	switch code {
 	case engine.Invalid:
-		return http.StatusBadRequest, "The request cannot be right"
+		return http.StatusBadRequest, "Invalid request"
 	case engine.NotFound:
 		return http.StatusNotFound, "Not found"
 	case engine.Conflict:
-		return http.StatusConflict, "It contradicts what is there"
+		return http.StatusConflict, "Conflict"
 	case engine.Closed: // the run itself can still be read, so it is not gone
-		return http.StatusConflict, "The run has ended"
+		return http.StatusConflict, "Run closed"
 	case engine.Expired:
-		return http.StatusGone, "The token's time is over"
+		return http.StatusGone, "Token expired"
 	case engine.Rejected:
-		return http.StatusUnprocessableEntity, "The workflow's code refused or failed"
+		return http.StatusUnprocessableEntity, "Rejected by the workflow"
 	case engine.Blocked:
-		return http.StatusLocked, "The run cannot advance"
+		return http.StatusLocked, "Run blocked"
 	case engine.TooLarge:
-		return http.StatusRequestEntityTooLarge, "Over a limit"
+		return http.StatusRequestEntityTooLarge, "Too large"
 	case engine.Unavailable:
-		return http.StatusServiceUnavailable, "Try again"
+		return http.StatusServiceUnavailable, "Try again later"
 	case client.Unauthenticated:
-		return http.StatusUnauthorized, "Say who you are"
+		return http.StatusUnauthorized, "Authentication required"
 	case client.Forbidden:
-		return http.StatusForbidden, "Not from here"
+		return http.StatusForbidden, "Forbidden"
 	}
-	return http.StatusInternalServerError, "A fault of ours"
+	return http.StatusInternalServerError, "Internal error"
 }
 
 // fail answers with a problem.
@@ -64,7 +64,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, title = statusOf(code)
 	case code == engine.Internal:
 		// Not the path: a completion token may be in it.
-		h.config.Logger.ErrorContext(r.Context(), "a request met a fault", "endpoint", r.Pattern, "run", r.PathValue("run"), "error", err)
+		h.config.Logger.ErrorContext(r.Context(), "a request failed", "endpoint", r.Pattern, "run", r.PathValue("run"), "error", err)
 	}
 	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message})
 }

@@ -28,9 +28,9 @@ func TestProblems(t *testing.T) {
 	sick := make(chan error, 1)
 	sick <- errors.New("the disk is full")
 	w := start(t, func(c *api.Config) { c.Healthy = healthOf(sick) })
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"done","workflow":"echo","input":1}`)
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)
-	w.ok(201, "POST", "/v1/runs", `{"id":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"done","workflow":"echo","input":1}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
 	w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"input":1}`)
 	long := strings.Repeat("x", 201)
 	text := strings.Repeat("x", 64<<10+1)
@@ -39,21 +39,21 @@ func TestProblems(t *testing.T) {
 		many = append(many, fmt.Sprintf(`"a%d":1`, i))
 	}
 	for _, c := range []struct{ call, body, want string }{
-		{"POST /v1/runs", ``, `400 invalid: the request has no body: it takes an object with id, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", ``, `400 invalid: the request has no body: it takes an object with run, workflow, input, attributes, reuse`},
 		{"POST /v1/runs", `{"workflow"`, `400 invalid: the body is not JSON: unexpected end of JSON input, at byte 11`},
 		{"POST /v1/runs", "{\"workflow\":\"\xff\"}", `400 invalid: the body is not UTF-8 text`},
-		{"POST /v1/runs", `["echo"]`, `400 invalid: the body is a list: it must be an object with id, workflow, input, attributes, reuse`},
-		{"POST /v1/runs", `{"id":"y"}`, `400 invalid: field "workflow" is missing: the body takes id, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", `["echo"]`, `400 invalid: the body is a list: it must be an object with run, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", `{"run":"y"}`, `400 invalid: field "workflow" is missing: the body takes run, workflow, input, attributes, reuse`},
 		{"POST /v1/runs", `{"workflow":""}`, `400 invalid: the name of the workflow is missing`},
-		{"POST /v1/runs", `{"workflow":"echo","inptu":1}`, `400 invalid: unknown field "inptu": the body takes id, workflow, input, attributes, reuse`},
-		{"POST /v1/runs", `{"workflow":"echo","Input":1}`, `400 invalid: unknown field "Input": the body takes id, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", `{"workflow":"echo","inptu":1}`, `400 invalid: unknown field "inptu": the body takes run, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", `{"workflow":"echo","Input":1}`, `400 invalid: unknown field "Input": the body takes run, workflow, input, attributes, reuse`},
 		{"POST /v1/runs", `{"workflow":"echo","input":1,"input":2}`, `400 invalid: field "input" is given twice`},
 		{"POST /v1/runs", `{"workflow":7}`, `400 invalid: field "workflow" must be a text, not a number`},
 		{"POST /v1/runs", `{"workflow":"echo","reuse":"yes"}`, `400 invalid: field "reuse" must be true or false, not a text`},
 		{"POST /v1/runs", `{"workflow":"echo","attributes":[]}`, `400 invalid: field "attributes" must be an object, not a list`},
-		{"POST /v1/runs", `{"workflow":"echo","id":"a/b"}`, `400 invalid: the run id "a/b" has a character that is not allowed: no control characters, no # and no /`},
-		{"POST /v1/runs", `{"workflow":"echo","id":".."}`, `400 invalid: the run id ".." is not allowed: in an address it would mean another place`},
-		{"POST /v1/runs", `{"workflow":"echo","id":"` + long + `"}`, `413 too-large: the run id has 201 bytes, the limit is 200`},
+		{"POST /v1/runs", `{"workflow":"echo","run":"a/b"}`, `400 invalid: the run id "a/b" has a character that is not allowed: no control characters, no # and no /`},
+		{"POST /v1/runs", `{"workflow":"echo","run":".."}`, `400 invalid: the run id ".." is not allowed: in an address it would mean another place`},
+		{"POST /v1/runs", `{"workflow":"echo","run":"` + long + `"}`, `413 too-large: the run id has 201 bytes, the limit is 200`},
 		{"POST /v1/runs", `{"workflow":"` + long + `"}`, `413 too-large: the name of the workflow has 201 bytes, the limit is 100`},
 		{"POST /v1/runs", `{"workflow":"echo","attributes":{` + strings.Join(many, ",") + `}}`, `413 too-large: there are 101 attributes, the limit is 100`},
 		{"POST /v1/runs", `{"workflow":"echo","attributes":{"":1}}`, `400 invalid: the name of the attribute is missing`},
@@ -66,7 +66,7 @@ func TestProblems(t *testing.T) {
 		{"POST /v1/runs/b/signals/approve", `{"id":"` + long + `"}`, `413 too-large: the mail id has 201 bytes, the limit is 200`},
 		{"POST /v1/activities/abc/fail", `{"message":"` + text + `"}`, `413 too-large: the message has 65537 bytes, the limit is 65536`},
 		{"POST /v1/activities/abc/fail", `{"message":"m","type":"` + long + `"}`, `413 too-large: the type of the failure has 201 bytes, the limit is 100`},
-		{"POST /v1/runs", `{"workflow":"echo","id":"done","input":2}`, `409 conflict: a run with the id "done" exists, of workflow echo with another input: choose another id, or leave it out`},
+		{"POST /v1/runs", `{"workflow":"echo","run":"done","input":2}`, `409 conflict: a run with the id "done" exists, of workflow echo with another input: choose another id, or leave it out`},
 		{"POST /v1/runs?wait=30", `{"workflow":"echo"}`, `400 invalid: parameter wait must be a duration such as 500ms or 30s, not "30"`},
 		{"POST /v1/runs?wiat=30s", `{"workflow":"echo"}`, `400 invalid: unknown parameter "wiat": POST /v1/runs takes wait`},
 		{"GET /v1/runs?status=done", ``, `400 invalid: parameter status must be one of [running completed failed cancelled terminated], not "done"`},

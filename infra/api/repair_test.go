@@ -19,7 +19,7 @@ func TestDoctor(t *testing.T) {
 	healthy := map[string]any{"healthy": true, "blocked": []any{}, "overdue": []any{}, "queues": map[string]any{"ready": 0.0, "delayed": 0.0, "dead": 0.0}}
 	require.Equal(t, healthy, w.ok(200, "GET", "/v1/doctor", ""))
 
-	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)["blocked"].(map[string]any)
+	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)["blocked"].(map[string]any)
 	at := time.Now().UTC().Add(-time.Hour)
 	require.NoError(t, w.store.PutDue(t.Context(), engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: 3}))
 	require.NoError(t, w.store.PutDue(t.Context(), engine.DueTimer{At: at.Add(2 * time.Hour), Run: "later", Generation: 1, Seq: 3}))
@@ -59,9 +59,9 @@ func TestDoctorAsksTheQueues(t *testing.T) {
 func TestRebuild(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Rebuild = true })
 	for i := range 3 {
-		w.ok(201, "POST", "/v1/runs", fmt.Sprintf(`{"id":"b%d","workflow":"basket","input":1}`, i))
+		w.ok(201, "POST", "/v1/runs", fmt.Sprintf(`{"run":"b%d","workflow":"basket","input":1}`, i))
 	}
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"x","workflow":"nowhere"}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)
 	total := client.Rebuilt{}
 	for cursor := ""; ; {
 		page, err := w.client.Rebuild(t.Context(), cursor)

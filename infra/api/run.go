@@ -60,7 +60,7 @@ func (c *call) startRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	summary, created, err := c.engine.Start(c.r.Context(), engine.StartRequest{Run: body.ID, Workflow: body.Workflow, Input: body.Input,
+	summary, created, err := c.engine.Start(c.r.Context(), engine.StartRequest{Run: body.Run, Workflow: body.Workflow, Input: body.Input,
 		Attributes: body.Attributes, Reuse: body.Reuse})
 	if err != nil {
 		return err

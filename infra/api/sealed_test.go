@@ -32,7 +32,7 @@ func TestExportLeavesSealed(t *testing.T) {
 	for i := range 400_000 { // about 2 MB that hardly compress
 		value.WriteString(base64.RawStdEncoding.EncodeToString([]byte{byte(i * i >> 3), byte(i * 7919 >> 5), byte(i * i * i >> 7)}))
 	}
-	w.ok(201, "POST", "/v1/runs?wait=5s", `{"id":"long","workflow":"echo","input":"the-marker`+value.String()+`"}`)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"long","workflow":"echo","input":"the-marker`+value.String()+`"}`)
 	var plain, sealed bytes.Buffer
 	require.NoError(t, w.client.Export(t.Context(), "long", 0, &plain))
 	require.Contains(t, plain.String(), "the-marker")

@@ -21,7 +21,7 @@ func TestAStateThatWasLeftBehindIsNotShownAsUnderWay(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, open, left)
 
-	_, err = n.Signal(ctx, engine.MailRequest{Run: "r"}, "approve", history.Payload(`"me"`))
+	_, err = n.Signal(ctx, engine.MessageRequest{Run: "r"}, "approve", history.Payload(`"me"`))
 	require.NoError(t, err)
 	_, err = n.Wait(ctx, "r")
 	require.NoError(t, err)

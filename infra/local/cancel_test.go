@@ -48,7 +48,7 @@ func TestAnActivityThatIsAskedToStopAsItBegins(t *testing.T) {
 		var n *local.Node
 		store := &between{Store: memory.New()}
 		store.do = func() {
-			_, err := n.Cancel(context.Background(), engine.MailRequest{Run: "r"}, "enough")
+			_, err := n.Cancel(context.Background(), engine.MessageRequest{Run: "r"}, "enough")
 			require.NoError(t, err)
 			<-time.After(time.Second) // until all that follows has been done
 		}

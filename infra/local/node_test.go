@@ -27,7 +27,7 @@ var (
 			return 0, errors.New("not yet")
 		}
 		return n, nil
-	}).With(activity.Options{Retry: activity.Retry{Initial: time.Millisecond}})
+	}).With(activity.Options{Retry: activity.Retry{InitialInterval: time.Millisecond}})
 	approve = workflow.NewSignal[string]("approve")
 	addTo   = workflow.NewUpdate[int, int]("add")
 	total   = workflow.NewQuery[struct{}, int]("total")
@@ -97,10 +97,10 @@ func TestNode(t *testing.T) {
 	_, created, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "all", Input: history.Payload("4")})
 	require.NoError(t, err)
 	require.True(t, created)
-	answer, err := n.Update(ctx, engine.MailRequest{Run: "r"}, "add", history.Payload("-3"))
+	answer, err := n.Update(ctx, engine.MessageRequest{Run: "r"}, "add", history.Payload("-3"))
 	require.NoError(t, err)
 	require.Equal(t, history.UpdateRejected, answer.Phase)
-	_, err = n.Signal(ctx, engine.MailRequest{Run: "r"}, "approve", history.Payload(`"me"`))
+	_, err = n.Signal(ctx, engine.MessageRequest{Run: "r"}, "approve", history.Payload(`"me"`))
 	require.NoError(t, err)
 	s, err := n.Wait(ctx, "r")
 	require.NoError(t, err)

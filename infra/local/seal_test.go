@@ -43,7 +43,7 @@ func TestSealedValuesThatWereSwappedBlockTheirRuns(t *testing.T) {
 			require.Empty(t, swap(t, file, what))
 
 			n = sealing(t, file)
-			_, err := n.Signal(t.Context(), engine.MailRequest{Run: "c", ID: "m"}, "approve", history.Payload(`"Ann"`))
+			_, err := n.Signal(t.Context(), engine.MessageRequest{Run: "c", ID: "m"}, "approve", history.Payload(`"Ann"`))
 			require.NoError(t, err)
 			ended, err := n.Wait(t.Context(), "c")
 			require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestSealedValuesThatWereSwappedBlockTheirRuns(t *testing.T) {
 			require.Equal(t, []string{"a", "b"}, swap(t, file, what))
 
 			n = sealing(t, file)
-			_, err = n.Signal(t.Context(), engine.MailRequest{Run: "a", ID: "m"}, "approve", history.Payload(`"Bob"`))
+			_, err = n.Signal(t.Context(), engine.MessageRequest{Run: "a", ID: "m"}, "approve", history.Payload(`"Bob"`))
 			require.NoError(t, err)
 			ended, err = n.Wait(t.Context(), "a")
 			require.NoError(t, err)

@@ -49,7 +49,7 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 	change(ctx, t, file, "UPDATE run SET summary = x'00' WHERE run = 'bad'")
 	for range 2 {
 		n := startOn(t, file)
-		_, err := n.Signal(ctx, engine.MailRequest{Run: "good"}, "approve", history.Payload(`"me"`))
+		_, err := n.Signal(ctx, engine.MessageRequest{Run: "good"}, "approve", history.Payload(`"me"`))
 		if engine.CodeOf(err) != engine.Closed {
 			require.NoError(t, err)
 		}
@@ -57,7 +57,7 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, history.Completed, summary.Status)
 
-		_, err = n.Signal(ctx, engine.MailRequest{Run: "bad", ID: "m"}, "approve", history.Payload(`"me"`))
+		_, err = n.Signal(ctx, engine.MessageRequest{Run: "bad", ID: "m"}, "approve", history.Payload(`"me"`))
 		require.NoError(t, err)
 		asked := time.Now()
 		require.NoError(t, n.Unblock(ctx, "bad"))
@@ -113,7 +113,7 @@ func TestParentAndChildWhereOneSummaryCannotBeRead(t *testing.T) {
 
 	change(ctx, t, file, "UPDATE run SET summary = CAST('{' || summary AS BLOB) WHERE run = 'kid'")
 	n = startOn(t, file)
-	_, err = n.Signal(ctx, engine.MailRequest{Run: "kid"}, "approve", history.Payload(`"yes"`))
+	_, err = n.Signal(ctx, engine.MessageRequest{Run: "kid"}, "approve", history.Payload(`"yes"`))
 	require.NoError(t, err)
 	ended, err := n.Wait(ctx, "m")
 	require.NoError(t, err)

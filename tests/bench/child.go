@@ -123,11 +123,11 @@ func (c *child) door() door {
 		},
 		wait: c.client.Wait,
 		signal: func(ctx context.Context, run string, input history.Payload) error {
-			_, err := c.client.Signal(ctx, engine.MailRequest{Run: run}, ping.Name(), input)
+			_, err := c.client.Signal(ctx, engine.MessageRequest{Run: run}, ping.Name(), input)
 			return err
 		},
 		update: func(ctx context.Context, run string, input history.Payload) error {
-			_, err := c.client.Update(ctx, engine.MailRequest{Run: run}, echo.Name(), input)
+			_, err := c.client.Update(ctx, engine.MessageRequest{Run: run}, echo.Name(), input)
 			return err
 		},
 		seen: func(index int) (int64, error) {

@@ -192,11 +192,11 @@ func (s *server) door() door {
 			return s.node.Wait(ctx, summary.Run)
 		},
 		signal: func(ctx context.Context, run string, input history.Payload) error {
-			_, err := s.node.Signal(ctx, engine.MailRequest{Run: run}, ping.Name(), input)
+			_, err := s.node.Signal(ctx, engine.MessageRequest{Run: run}, ping.Name(), input)
 			return err
 		},
 		update: func(ctx context.Context, run string, input history.Payload) error {
-			_, err := s.node.Update(ctx, engine.MailRequest{Run: run}, echo.Name(), input)
+			_, err := s.node.Update(ctx, engine.MessageRequest{Run: run}, echo.Name(), input)
 			return err
 		},
 	}

@@ -28,7 +28,7 @@ func TestFalseBlock(t *testing.T) {
 	require.NoError(t, c.Quiet(ctx))
 	c.queues.hold(resumes)
 	for i := range runs {
-		_, err := door.Signal(ctx, engine.MailRequest{Run: id(i)}, "proceed", []byte("1"))
+		_, err := door.Signal(ctx, engine.MessageRequest{Run: id(i)}, "proceed", []byte("1"))
 		require.NoError(t, err)
 	}
 	c.queues.mu.Lock()

@@ -60,7 +60,7 @@ func TestStartStorm(t *testing.T) {
 	for i := range runs {
 		if i%3 == 2 {
 			callers.Go(func() error {
-				_, err := before.Engine.Signal(t.Context(), engine.MailRequest{Run: fmt.Sprint("storm-", i)}, "proceed", []byte("2"))
+				_, err := before.Engine.Signal(t.Context(), engine.MessageRequest{Run: fmt.Sprint("storm-", i)}, "proceed", []byte("2"))
 				return err
 			})
 		}

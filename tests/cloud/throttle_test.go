@@ -169,7 +169,7 @@ func drive(ctx context.Context, door *client.Client, i int) error {
 		return err
 	}
 	for generation := range 2 * (i % 2) { // the one that is not taken in the first generation is there in the second
-		mail := engine.MailRequest{Run: id, ID: fmt.Sprint("mail-", generation)}
+		mail := engine.MessageRequest{Run: id, ID: fmt.Sprint("mail-", generation)}
 		if err := untilTaken(ctx, func() error { _, err := door.Signal(ctx, mail, "proceed", []byte("3")); return err }); err != nil {
 			return err
 		}
@@ -251,11 +251,11 @@ func TestCallersAreAskedToTryAgain(t *testing.T) {
 			return err
 		},
 		"signal": func() error {
-			_, err := door.Signal(ctx, engine.MailRequest{Run: "open-0", ID: "s"}, "proceed", []byte("1"))
+			_, err := door.Signal(ctx, engine.MessageRequest{Run: "open-0", ID: "s"}, "proceed", []byte("1"))
 			return err
 		},
 		"cancel": func() error {
-			_, err := door.Cancel(ctx, engine.MailRequest{Run: "open-1", ID: "c"}, "enough")
+			_, err := door.Cancel(ctx, engine.MessageRequest{Run: "open-1", ID: "c"}, "enough")
 			return err
 		},
 		"activities": func() error { _, err := door.Activities(ctx, "open-0"); return err },

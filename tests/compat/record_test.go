@@ -79,7 +79,9 @@ func (s *stage) start(workflow, input string) {
 	require.NoError(s.t, err)
 }
 
-func (s *stage) mail(id string) engine.MailRequest { return engine.MailRequest{Run: s.run, ID: id} }
+func (s *stage) mail(id string) engine.MessageRequest {
+	return engine.MessageRequest{Run: s.run, ID: id}
+}
 
 func (s *stage) signal(id, name, input string) {
 	s.t.Helper()

@@ -152,7 +152,7 @@ func (s *senders) run(ctx context.Context, run string) {
 	after := int64(0)
 	for i := range signals {
 		sent := again(func(ctx context.Context) error {
-			accepted, err := s.client.Signal(ctx, engine.MailRequest{Run: run, ID: fmt.Sprint(i), After: after}, goOn.Name(), history.Payload(strconv.Itoa(i)))
+			accepted, err := s.client.Signal(ctx, engine.MessageRequest{Run: run, ID: fmt.Sprint(i), After: after}, goOn.Name(), history.Payload(strconv.Itoa(i)))
 			after = accepted.Stamp
 			return unlessEnded(err)
 		})
@@ -189,7 +189,7 @@ func (s *senders) kept(ctx context.Context, t *testing.T) (promises int) {
 	t.Helper()
 	for run, sent := range s.accepted {
 		for i := sent; i < signals; i++ {
-			_, err := s.client.Signal(ctx, engine.MailRequest{Run: run, ID: fmt.Sprint(i)}, goOn.Name(), history.Payload(strconv.Itoa(i)))
+			_, err := s.client.Signal(ctx, engine.MessageRequest{Run: run, ID: fmt.Sprint(i)}, goOn.Name(), history.Payload(strconv.Itoa(i)))
 			require.NoError(t, unlessEnded(err), run)
 		}
 		promises += 1 + sent

@@ -40,7 +40,7 @@ var (
 		}
 		return true, nil
 	}).With(activity.Options{StartToClose: 3 * time.Second, Heartbeat: time.Second,
-		Retry: activity.Retry{Initial: 10 * time.Millisecond, Maximum: 100 * time.Millisecond}})
+		Retry: activity.Retry{InitialInterval: 10 * time.Millisecond, MaxInterval: 100 * time.Millisecond}})
 )
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -140,7 +140,7 @@ func (p *plan) askAndMove(ctx context.Context, c *callers, told *said) error {
 		return err
 	}
 	return c.call(ctx, func(ctx context.Context) error {
-		answer, err := c.client.Update(ctx, engine.MailRequest{Run: p.run, ID: p.run + "-move"}, order.ChangeAddress.Name(), address)
+		answer, err := c.client.Update(ctx, engine.MessageRequest{Run: p.run, ID: p.run + "-move"}, order.ChangeAddress.Name(), address)
 		if err != nil {
 			return fmt.Errorf("update: %w", err)
 		}
@@ -178,7 +178,7 @@ func (p *plan) mail() []letter {
 // send sends a mail. An order that has ended takes none: then there is no promise.
 func (p *plan) send(ctx context.Context, c *callers, mail letter) (accepted promise, err error) {
 	pause(ctx, p.pauses[1]/time.Duration(len(p.mail())))
-	request := engine.MailRequest{Run: p.run, ID: mail.id}
+	request := engine.MessageRequest{Run: p.run, ID: mail.id}
 	input, err := history.Encode(mail.decision)
 	if err != nil {
 		return accepted, err

@@ -29,7 +29,7 @@ func reprise(t *testing.T, code int, args ...string) string {
 
 // TestCommandLine: every verb that talks to a server does so with a deployment.
 func TestCommandLine(t *testing.T) {
-	reprise(t, 0, "start", "account", "--id", "cli", "--input", "7")
+	reprise(t, 0, "start", "account", "--run", "cli", "--input", "7")
 	eventually(t, "its first record is there, and has the start alone", func(ctx context.Context) bool {
 		page, err := trial.client.History(ctx, "cli", 0, 0)
 		require.NoError(t, err)
@@ -47,11 +47,11 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(exported, []byte(reprise(t, 0, "history", "cli", "--json")), 0o600))
 	require.Contains(t, reprise(t, 0, "reset", "cli", "--to", "1"), "goes on")
 	require.Contains(t, reprise(t, 0, "wait", "cli"), "done: 7", "the deposit is forgotten, the signal comes again")
-	reprise(t, 0, "start", "account", "--id", "cli-3", "--input", "1")
+	reprise(t, 0, "start", "account", "--run", "cli-3", "--input", "1")
 	require.Contains(t, reprise(t, 0, "cancel", "cli-3"), "asked to stop")
 	reprise(t, 1, "wait", "cli-3")
 
-	reprise(t, 0, "start", "account", "--id", "cli-2", "--input", "1")
+	reprise(t, 0, "start", "account", "--run", "cli-2", "--input", "1")
 	reprise(t, 0, "terminate", "cli-2", "--reason", "enough")
 	require.Contains(t, reprise(t, 0, "get", "cli-2"), "terminated")
 }

@@ -24,7 +24,7 @@ func TestChangedCode(t *testing.T) {
 	})
 	trial.rewrite(t, "trials/trials.go", `const word = "first"`, `const word = "changed"`)
 	require.NoError(t, trial.deploy(t.Context()))
-	_, err := trial.client.Signal(within(t, patience), engine.MailRequest{Run: run}, "close", payload(t, "bye"))
+	_, err := trial.client.Signal(within(t, patience), engine.MessageRequest{Run: run}, "close", payload(t, "bye"))
 	require.NoError(t, err)
 	eventually(t, "the run is blocked", func(ctx context.Context) bool {
 		summary, err := trial.client.Get(ctx, run)

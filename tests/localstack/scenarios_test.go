@@ -57,7 +57,7 @@ func driveLife(ctx context.Context, run string, _ *watch) error {
 	if _, err := awaitRecord(ctx, run, fired); err != nil {
 		return err
 	}
-	_, err := trial.client.Signal(ctx, engine.MailRequest{Run: run}, "close", []byte(`"bye"`))
+	_, err := trial.client.Signal(ctx, engine.MessageRequest{Run: run}, "close", []byte(`"bye"`))
 	return err
 }
 

@@ -18,17 +18,17 @@ import (
 func TestMessages(t *testing.T) {
 	run := start(t, "account", 100)
 	ctx := within(t, patience)
-	answer, err := trial.client.Update(ctx, engine.MailRequest{Run: run}, "deposit", payload(t, 50))
+	answer, err := trial.client.Update(ctx, engine.MessageRequest{Run: run}, "deposit", payload(t, 50))
 	require.NoError(t, err)
 	require.JSONEq(t, "150", string(answer.Result))
-	answer, err = trial.client.Update(ctx, engine.MailRequest{Run: run}, "deposit", payload(t, -1))
+	answer, err = trial.client.Update(ctx, engine.MessageRequest{Run: run}, "deposit", payload(t, -1))
 	require.NoError(t, err)
 	require.Equal(t, history.UpdateRejected, answer.Phase)
 	require.ErrorContains(t, answer.Failure, "a deposit is more than nothing")
 	balance, err := trial.client.Query(ctx, run, "balance", nil)
 	require.NoError(t, err)
 	require.JSONEq(t, "150", string(balance))
-	_, err = trial.client.Signal(ctx, engine.MailRequest{Run: run}, "close", payload(t, "bye"))
+	_, err = trial.client.Signal(ctx, engine.MessageRequest{Run: run}, "close", payload(t, "bye"))
 	require.NoError(t, err)
 	gives(t, run, "bye: 150")
 	checkLog(t, run)
@@ -36,7 +36,7 @@ func TestMessages(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	run := start(t, "account", 1)
-	_, err := trial.client.Cancel(within(t, patience), engine.MailRequest{Run: run}, "enough")
+	_, err := trial.client.Cancel(within(t, patience), engine.MessageRequest{Run: run}, "enough")
 	require.NoError(t, err)
 	require.Equal(t, history.Cancelled, ends(t, run).Status)
 	page, err := trial.client.History(within(t, patience), run, 0, 0)
@@ -119,7 +119,7 @@ func TestActivityThatFailsForEver(t *testing.T) {
 		require.NoError(t, err)
 		return len(states) == 1 && states[0].Attempt >= 3 && states[0].Failure == "not today"
 	})
-	_, err := trial.client.Cancel(within(t, patience), engine.MailRequest{Run: run}, "enough")
+	_, err := trial.client.Cancel(within(t, patience), engine.MessageRequest{Run: run}, "enough")
 	require.NoError(t, err)
 	require.Equal(t, history.Cancelled, ends(t, run).Status)
 }
@@ -166,6 +166,6 @@ func TestRebuild(t *testing.T) {
 		require.NoError(t, err)
 		return len(states) == 1 && len(before) == 1 && states[0].Attempt > before[0].Attempt
 	})
-	_, err = trial.client.Terminate(within(t, patience), engine.MailRequest{Run: busy}, "seen")
+	_, err = trial.client.Terminate(within(t, patience), engine.MessageRequest{Run: busy}, "seen")
 	require.NoError(t, err)
 }

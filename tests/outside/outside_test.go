@@ -57,7 +57,7 @@ func TestModule(t *testing.T) {
 		require.NoError(t, err, "%v", args)
 		return string(answer)
 	}
-	require.Equal(t, "\"hello, Ann!\"\n", call("start", "hello", "--id", "h", "--input", `"Ann"`, "--wait"))
+	require.Equal(t, "\"hello, Ann!\"\n", call("start", "hello", "--run", "h", "--input", `"Ann"`, "--wait"))
 	require.Contains(t, call("list"), "hello")
 	history := filepath.Join(t.TempDir(), "h.json")
 	require.NoError(t, os.WriteFile(history, []byte(call("history", "h", "--json")), 0o600))

@@ -144,7 +144,7 @@ func (c *caller) act(s *simulation) {
 // ask makes the call itself. What was accepted, if it is mail, is a part of the answer.
 func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engine.UpdateAnswer, err error) {
 	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")}
-	mail := engine.MailRequest{Run: c.run, ID: a.id, After: c.stamp}
+	mail := engine.MessageRequest{Run: c.run, ID: a.id, After: c.stamp}
 	input := history.Payload(strconv.Itoa(a.value))
 	switch a.do {
 	case toStart:

@@ -88,7 +88,7 @@ func (c *checks) children(name string, run *checkedRun) {
 	for generation, log := range run.generations {
 		for seq, asked := range log.asked {
 			child, ok := asked.command.(*history.StartChild)
-			if id := fmt.Sprintf("%s.%d.%d", name, generation, seq); ok && child.OnClose == history.LeaveChildren && !log.cancelled[seq] && c.s.summary(id) == nil {
+			if id := fmt.Sprintf("%s.%d.%d", name, generation, seq); ok && child.ParentClosePolicy == history.AbandonChildren && !log.cancelled[seq] && c.s.summary(id) == nil {
 				c.s.violate("run %s: its child %s was never started", name, id)
 			}
 		}

@@ -250,7 +250,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 	s := p.s
 	n := s.checks.nodes[e.Program+"."+e.Node]
 	info := activity.InfoOf(ctx)
-	w := &job{p: p, key: info.Run + " " + info.IdempotencyKey, step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
+	w := &job{p: p, key: info.RunID + " " + info.IdempotencyKey, step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	s.begun++
 	w.number = s.begun
@@ -303,7 +303,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 func (s *simulation) entrust(n *node, e errand, info activity.Info, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &caller{name: "completer of " + info.IdempotencyKey, run: info.Run, token: token, at: s.now.Add(n.Later)}
+	c := &caller{name: "completer of " + info.IdempotencyKey, run: info.RunID, token: token, at: s.now.Add(n.Later)}
 	if n.Beats > 0 {
 		c.acts = append(c.acts, act{do: toHeartbeat})
 	}

@@ -63,7 +63,7 @@ type node struct {
 	Later time.Duration `json:",omitempty"`
 	// Beats is how often an attempt heartbeats.
 	Beats int `json:",omitempty"`
-	// Mode is the activity.Cancellation of an activity, or the workflow.OnClose of a child.
+	// Mode is the activity.Cancellation of an activity, or the workflow.ParentClosePolicy of a child.
 	Mode   int       `json:",omitempty"`
 	Inside [][]*node `json:",omitempty"`
 }

@@ -50,7 +50,7 @@ func (s onWorkflow) start(p *program, n *node) future {
 	case doReceive:
 		return valued(workflow.Receive(s.ctx, signalS))
 	case doChild:
-		child := workflow.Declare[int, int](n.Target).With(workflow.ChildOptions{OnClose: workflow.OnClose(n.Mode)})
+		child := workflow.Declare[int, int](n.Target).With(workflow.ChildOptions{ParentClosePolicy: workflow.ParentClosePolicy(n.Mode)})
 		return valued(workflow.StartChild(s.ctx, child, 0))
 	}
 	f := workflow.Timer(s.ctx, n.D)
@@ -135,11 +135,11 @@ func (s onWorkflow) phase(d time.Duration, handle func(value, state int) (int, b
 		next, stop := handle(value, state)
 		switch {
 		case stop:
-			return workflow.Stop(next)
+			return workflow.Finish(next)
 		case leave != nil:
-			return workflow.Leave(next, func(ctx workflow.Context) error { return leave(onWorkflow{ctx, s.step}) })
+			return workflow.ContinueAsync(next, func(ctx workflow.Context) error { return leave(onWorkflow{ctx, s.step}) })
 		}
-		return workflow.Stay(next)
+		return workflow.Continue(next)
 	})
 	return p.Run(s.ctx)
 }
@@ -168,7 +168,7 @@ func definition(p *program, second bool, announce func(run string, generation in
 	self = func(ctx workflow.Context, input int) (int, error) {
 		c := &code{program: p, second: second}
 		info := workflow.InfoOf(ctx)
-		announce(info.Run, info.Generation, c)
+		announce(info.RunID, info.Generation, c)
 		result, err := c.main(onWorkflow{ctx, step}, input)
 		if errors.Is(err, errContinue) {
 			return workflow.ContinueAsNew(ctx, self, result)

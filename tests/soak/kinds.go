@@ -122,7 +122,7 @@ func doCounter(ctx context.Context, l *load, run string, i int) error {
 
 // updateTwice sends one update, hangs up, and asks for its answer.
 func updateTwice(ctx context.Context, l *load, run string) error {
-	mail := engine.MailRequest{Run: run, ID: run + "-twice"}
+	mail := engine.MessageRequest{Run: run, ID: run + "-twice"}
 	hurried, cancel := context.WithTimeout(ctx, time.Duration(rand.Int64N(int64(3*time.Millisecond))))
 	defer cancel()
 	_, _ = l.client.Update(hurried, mail, addNow.Name(), history.Payload("1")) // whatever came of it: the next call says
@@ -143,7 +143,7 @@ func doStoppable(ctx context.Context, l *load, run string, i int) error {
 	if i%4 == 3 {
 		stop, want = l.client.Terminate, history.Terminated
 	}
-	if _, err := stop(ctx, engine.MailRequest{Run: run}, "soak"); err != nil {
+	if _, err := stop(ctx, engine.MessageRequest{Run: run}, "soak"); err != nil {
 		return err
 	}
 	summary, err := l.client.Wait(ctx, run)

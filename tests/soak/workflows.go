@@ -21,7 +21,7 @@ var number = activity.New("number", func(ctx context.Context, i int) (int, error
 		return 0, errors.New("not yet")
 	}
 	return i, nil
-}).With(activity.Options{Retry: activity.Retry{Initial: 5 * time.Millisecond}})
+}).With(activity.Options{Retry: activity.Retry{InitialInterval: 5 * time.Millisecond}})
 
 // refused is the type of failure that no attempt helps.
 const refused = "refused"

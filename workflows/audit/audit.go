@@ -68,10 +68,10 @@ var (
 	Workflow = workflow.New("audit", audit)
 
 	// List gives the modules to check.
-	List = activity.New("audit-list", list).With(activity.Options{Retry: activity.Retry{Initial: 200 * time.Millisecond, MaxAttempts: 3}})
+	List = activity.New("audit-list", list).With(activity.Options{Retry: activity.Retry{InitialInterval: 200 * time.Millisecond, MaxAttempts: 3}})
 	// Check looks at one module. Another attempt helps where another program is just changing the cache.
 	Check = activity.New("audit-check", check).With(activity.Options{StartToClose: 2 * time.Minute,
-		Retry: activity.Retry{Initial: 200 * time.Millisecond, MaxAttempts: 4}})
+		Retry: activity.Retry{InitialInterval: 200 * time.Millisecond, MaxAttempts: 4}})
 )
 
 // Definitions are what a program registers to run audits.

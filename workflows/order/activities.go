@@ -49,7 +49,7 @@ var (
 	Recall = activity.New("order-recall", undo(Shipments)).With(undoing)
 )
 
-var undoing = activity.Options{StartToClose: 10 * time.Second, Retry: activity.Retry{Initial: 100 * time.Millisecond, Maximum: time.Minute}}
+var undoing = activity.Options{StartToClose: 10 * time.Second, Retry: activity.Retry{InitialInterval: 100 * time.Millisecond, MaxInterval: time.Minute}}
 
 // doing makes the options of a step; another attempt does not help against these failures.
 func doing(final ...string) activity.Options {
@@ -84,7 +84,7 @@ func (b Booking) once(ctx context.Context, kind Kind, what string) (confirmation
 		return "", err
 	}
 	info := activity.InfoOf(ctx)
-	confirmation, err = b.Ledger.Do(kind, Entry{Key: info.IdempotencyKey, Run: info.Run, Order: b.Order, What: what})
+	confirmation, err = b.Ledger.Do(kind, Entry{Key: info.IdempotencyKey, Run: info.RunID, Order: b.Order, What: what})
 	if err == nil {
 		err = b.Faults.strike(ctx)
 	}

@@ -44,9 +44,9 @@ func TestOrdersOnALocalNode(t *testing.T) {
 		_, _, err := n.Start(ctx, engine.StartRequest{Run: run, Workflow: order.Workflow.Name(), Input: encode(t, asked)})
 		require.NoError(t, err)
 	}
-	_, err := n.Signal(ctx, engine.MailRequest{Run: "shipped"}, order.Approval.Name(), encode(t, order.Decision{Approved: true, By: "Grace"}))
+	_, err := n.Signal(ctx, engine.MessageRequest{Run: "shipped"}, order.Approval.Name(), encode(t, order.Decision{Approved: true, By: "Grace"}))
 	require.NoError(t, err)
-	_, err = n.Cancel(ctx, engine.MailRequest{Run: "cancelled"}, "changed my mind")
+	_, err = n.Cancel(ctx, engine.MessageRequest{Run: "cancelled"}, "changed my mind")
 	require.NoError(t, err)
 
 	for run, status := range map[string]history.Status{"shipped": history.Completed, "cancelled": history.Cancelled, "declined": history.Failed} {

@@ -4,7 +4,7 @@
 // nobody approves in time, or the run is cancelled, then everything done so far is undone, the latest first. Meanwhile the
 // address can be changed, and everybody can see how far the order is.
 //
-//	reprise start order --id o-1 --input '{"customer":"Ada","address":"12 Park Row","items":[{"sku":"tea","quantity":2,"cents":450}]}'
+//	reprise start order --run o-1 --input '{"customer":"Ada","address":"12 Park Row","items":[{"sku":"tea","quantity":2,"cents":450}]}'
 //	reprise signal o-1 approval '{"approved":true,"by":"Grace"}'
 //
 // The story is in this file. What crosses the border of a run is in messages.go; activities.go holds what has side effects;

@@ -203,7 +203,7 @@ func (d *deployment) begin() {
 
 func (d *deployment) signal(run, id, letter string) {
 	d.s.t.Helper()
-	_, err := d.Signal(d.s.t.Context(), engine.MailRequest{Run: run, ID: id}, "letter", history.Payload(`"`+letter+`"`))
+	_, err := d.Signal(d.s.t.Context(), engine.MessageRequest{Run: run, ID: id}, "letter", history.Payload(`"`+letter+`"`))
 	require.NoError(d.s.t, err)
 }
 
@@ -227,7 +227,7 @@ func (d *deployment) blocks(says ...string) {
 	d.ended("other")
 	_, err = d.Query(d.s.t.Context(), "r", "any", nil)
 	require.Equal(d.s.t, engine.Blocked, engine.CodeOf(err), "%v", err)
-	_, err = d.Terminate(d.s.t.Context(), engine.MailRequest{Run: "r"}, "")
+	_, err = d.Terminate(d.s.t.Context(), engine.MessageRequest{Run: "r"}, "")
 	require.Equal(d.s.t, engine.Blocked, engine.CodeOf(err), "it is not said to be ended, which it cannot be: %v", err)
 	require.ErrorContains(d.s.t, err, "then unblock the run")
 }

@@ -122,9 +122,9 @@ func phases() []registry.Definition {
 			case "slow":
 				n, err := workflow.Execute(ctx, actA, len(o.Notes))
 				told(ctx, "slow", err)
-				return workflow.Stay(o.with("slow" + string(rune('0'+n))))
+				return workflow.Continue(o.with("slow" + string(rune('0'+n))))
 			case "leave":
-				return workflow.Leave(o.with(text), func(ctx Ctx) error {
+				return workflow.ContinueAsync(o.with(text), func(ctx Ctx) error {
 					_, err := workflow.Execute(ctx, actB, 1)
 					told(ctx, "what was left", err)
 					p.Update(ctx, func(o order) order { return o.with("left done") })
@@ -133,25 +133,25 @@ func phases() []registry.Definition {
 			case "panic":
 				panic("in a phase")
 			case "stop":
-				return workflow.Stop(o.with(text))
+				return workflow.Finish(o.with(text))
 			}
-			return workflow.Stay(o.with(text))
+			return workflow.Continue(o.with(text))
 		})
-		workflow.OnUpdate(p, add, func(ctx Ctx, n int, o order) workflow.Reply[order, int] {
+		workflow.OnUpdate(p, add, func(ctx Ctx, n int, o order) workflow.Answer[order, int] {
 			workflow.Log(ctx, "update", "n", n)
 			switch n {
 			case 1:
-				return workflow.AnswerAndStop(len(o.Notes), o)
+				return workflow.ReplyAndFinish(len(o.Notes), o)
 			case 2:
-				return workflow.Refuse[order, int](errBroken, o)
+				return workflow.Reject[order, int](errBroken, o)
 			case 3:
-				return workflow.AnswerLater(o, func(ctx Ctx) (int, error) { return workflow.Execute(ctx, actC, n) })
+				return workflow.ReplyAsync(o, func(ctx Ctx) (int, error) { return workflow.Execute(ctx, actC, n) })
 			case 4:
-				return workflow.AnswerLater(o, func(Ctx) (int, error) { panic("later") })
+				return workflow.ReplyAsync(o, func(Ctx) (int, error) { panic("later") })
 			case 5:
 				panic("at once")
 			}
-			return workflow.Answer(len(o.Notes), o.with("update"))
+			return workflow.Reply(len(o.Notes), o.with("update"))
 		}, positive)
 		return p
 	}
@@ -187,7 +187,7 @@ func phases() []registry.Definition {
 			p := workflow.NewPhase(0)
 			workflow.OnSignal(p, note, func(ctx Ctx, _ string, n int) workflow.Next[int] {
 				_, _ = workflow.NewPhase(0).Run(ctx)
-				return workflow.Stop(n)
+				return workflow.Finish(n)
 			})
 			_, err := p.Run(ctx)
 			return nothing{}, err
@@ -195,7 +195,7 @@ func phases() []registry.Definition {
 		define("phase-update-calls", func(ctx Ctx) (nothing, error) {
 			p := workflow.NewPhase(0)
 			workflow.OnSignal(p, note, func(_ Ctx, _ string, n int) workflow.Next[int] {
-				return workflow.Leave(n, func(ctx Ctx) error {
+				return workflow.ContinueAsync(n, func(ctx Ctx) error {
 					p.Update(ctx, func(n int) int {
 						_ = workflow.Sleep(ctx, time.Second)
 						return n + 1

@@ -119,7 +119,7 @@ func scheduling() []registry.Definition {
 			random := workflow.Random(ctx)
 			workflow.Log(ctx, "random", "first", random.IntN(1000), "second", random.IntN(1000), "uuid", workflow.UUID(ctx))
 			info := workflow.InfoOf(ctx)
-			workflow.Log(ctx, "info", "run", info.Run, "generation", info.Generation, "workflow", info.Workflow, "size", info.LogSize, "parent", info.Parent)
+			workflow.Log(ctx, "info", "run", info.RunID, "generation", info.Generation, "workflow", info.Workflow, "size", info.LogSize, "parent", info.Parent)
 			workflow.Log(ctx, "cancelled?", "err", ctx.Err())
 			workflow.PublishState(ctx, map[string]int{"step": 1})
 			workflow.SetAttributes(ctx, tier.Is("gold"), score.Is(3))
@@ -157,7 +157,7 @@ func primitives() []registry.Definition {
 		define("options", func(ctx Ctx) (int, error) {
 			return workflow.Execute(ctx, actA.With(activity.Options{ID: "mine", ScheduleToStart: time.Second, StartToClose: 2 * time.Second,
 				ScheduleToClose: time.Minute, Heartbeat: 3 * time.Second, OnCancel: activity.Abandon,
-				Retry: activity.Retry{MaxAttempts: 3, Coefficient: 1.5, NonRetryable: []string{"card-declined"}}}), 1)
+				Retry: activity.Retry{MaxAttempts: 3, BackoffCoefficient: 1.5, NonRetryable: []string{"card-declined"}}}), 1)
 		}),
 		define("timer", func(ctx Ctx) (string, error) {
 			if err := workflow.Sleep(ctx, 0); err != nil {

@@ -27,7 +27,7 @@ func (r *run) startChild(command *history.StartChild) {
 		id = fmt.Sprintf("%s.%d.%d", r.id, generation, command.Seq())
 	}
 	if mock := env.mocks.children[command.Workflow]; mock != nil {
-		c := &child{seq: command.Seq(), policy: command.OnClose, mock: env.perform(nil, mock, command.Input)}
+		c := &child{seq: command.Seq(), policy: command.ParentClosePolicy, mock: env.perform(nil, mock, command.Input)}
 		c.mock.done = func() { r.resolve(generation, mocked(c)) }
 		r.children = append(r.children, c)
 		env.after(0, nil, c.mock.resume)
@@ -43,7 +43,7 @@ func (r *run) startChild(command *history.StartChild) {
 	started := &history.Started{Generation: 1, Workflow: command.Workflow, Input: command.Input,
 		Seed:       rand.NewPCG(r.live.Started().Seed, uint64(command.Seq())).Uint64(),
 		Attributes: command.Attributes, Parent: &history.Parent{Run: r.id, Generation: generation, Seq: command.Seq()}}
-	r.children = append(r.children, &child{seq: command.Seq(), policy: command.OnClose, run: env.begin(id, command.Workflow, started, by)})
+	r.children = append(r.children, &child{seq: command.Seq(), policy: command.ParentClosePolicy, run: env.begin(id, command.Workflow, started, by)})
 }
 
 // mocked is how a mocked child ended.
@@ -79,7 +79,7 @@ func (c *child) cancel(reason string) {
 // parentClosed does with an open child what its options say.
 func (c *child) parentClosed() {
 	switch c.policy {
-	case history.LeaveChildren:
+	case history.AbandonChildren:
 	case history.TerminateChildren:
 		if c.mock != nil {
 			c.mock.cancel()

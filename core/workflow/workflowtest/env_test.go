@@ -123,7 +123,7 @@ func TestTimeSkips(t *testing.T) {
 }
 
 func TestRetriesFollowThePolicyInVirtualTime(t *testing.T) {
-	patient := charge.With(activity.Options{Retry: activity.Retry{Initial: time.Minute, Coefficient: 3, MaxAttempts: 4}})
+	patient := charge.With(activity.Options{Retry: activity.Retry{InitialInterval: time.Minute, BackoffCoefficient: 3, MaxAttempts: 4}})
 	buy := workflow.New("buy", func(ctx workflow.Context, cents int) (string, error) { return workflow.Execute(ctx, patient, cents) })
 	env := workflowtest.New(t)
 	var at []time.Duration

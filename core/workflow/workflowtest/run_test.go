@@ -378,13 +378,13 @@ func TestAQuerySeesTheMailSentBefore(t *testing.T) {
 
 func TestWhatBecomesOfChildrenWhenTheirParentCloses(t *testing.T) {
 	for name, test := range map[string]struct {
-		on   workflow.OnClose
+		on   workflow.ParentClosePolicy
 		took time.Duration
 		end  string
 	}{
 		"cancel":    {workflow.CancelChild, time.Hour + time.Minute, "cleaned up"},
 		"terminate": {workflow.TerminateChild, time.Hour, ""},
-		"leave":     {workflow.LeaveChild, 5 * time.Hour, "done"},
+		"leave":     {workflow.AbandonChild, 5 * time.Hour, "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			end := ""
@@ -402,7 +402,7 @@ func TestWhatBecomesOfChildrenWhenTheirParentCloses(t *testing.T) {
 				return none{}, err
 			})
 			outer := workflow.New("outer", func(ctx workflow.Context, _ none) (none, error) {
-				workflow.StartChild(ctx, child.With(workflow.ChildOptions{OnClose: test.on}), none{})
+				workflow.StartChild(ctx, child.With(workflow.ChildOptions{ParentClosePolicy: test.on}), none{})
 				return none{}, workflow.Sleep(ctx, time.Hour)
 			})
 			env := workflowtest.New(t)

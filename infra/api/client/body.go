@@ -11,7 +11,7 @@ import (
 
 // StartBody is the body of a start.
 type StartBody struct {
-	ID         string             `json:"id,omitempty" maxLength:"200" doc:"The run's id. Without one, one is made; with one, the same start may be repeated safely." example:"order-17"`
+	Run        string             `json:"run,omitempty" maxLength:"200" doc:"The run's id. Without one, the server makes one. A start with an id can be repeated safely." example:"order-17"`
 	Workflow   string             `json:"workflow" minLength:"1" maxLength:"100" doc:"The workflow to run." example:"order"`
 	Input      history.Payload    `json:"input,omitempty" doc:"The workflow's input: any JSON value, at most 50 MB." example:"{\"item\":\"book\",\"count\":2}"`
 	Attributes history.Attributes `json:"attributes,omitempty" doc:"What the run is searched by: JSON values by name." example:"{\"customer\":\"ada\"}"`

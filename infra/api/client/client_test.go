@@ -180,7 +180,7 @@ func TestWaitOutlivesItsPolls(t *testing.T) {
 	other, err := client.New(client.Config{Address: d.address})
 	require.NoError(t, err)
 	defer other.Close()
-	_, err = other.Signal(t.Context(), engine.MailRequest{Run: "o"}, "pay", nil)
+	_, err = other.Signal(t.Context(), engine.MessageRequest{Run: "o"}, "pay", nil)
 	require.NoError(t, err)
 	require.Equal(t, history.Completed, (<-ended).Status)
 }
@@ -280,11 +280,11 @@ func TestListingsAndLogs(t *testing.T) {
 	info, err := d.Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"failing", "order"}, info.Workflows)
-	for _, stop := range []func(context.Context, engine.MailRequest, string) (engine.Accepted, error){d.Cancel, d.Terminate} {
-		_, err = stop(t.Context(), engine.MailRequest{Run: "r1"}, "late")
+	for _, stop := range []func(context.Context, engine.MessageRequest, string) (engine.Accepted, error){d.Cancel, d.Terminate} {
+		_, err = stop(t.Context(), engine.MessageRequest{Run: "r1"}, "late")
 		require.Equal(t, engine.Closed, client.CodeOf(err))
 	}
-	accepted, err := d.Reset(t.Context(), engine.MailRequest{Run: "none"}, 1, "")
+	accepted, err := d.Reset(t.Context(), engine.MessageRequest{Run: "none"}, 1, "")
 	require.Zero(t, accepted)
 	require.Equal(t, engine.NotFound, client.CodeOf(err))
 	require.NoError(t, d.Unblock(t.Context(), "r1"))

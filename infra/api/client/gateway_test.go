@@ -60,7 +60,7 @@ func TestGatewayAnswersItself(t *testing.T) {
 			problem := (*client.Problem)(nil)
 			require.ErrorAs(t, err, &problem)
 			require.Equal(t, c.status, problem.Status)
-			_, err = d.Reset(t.Context(), engine.MailRequest{Run: "r"}, 1, "")
+			_, err = d.Reset(t.Context(), engine.MessageRequest{Run: "r"}, 1, "")
 			require.Equal(t, c.code, client.CodeOf(err))
 			require.EqualValues(t, c.resets, calls.Load(), "what may have been done is not done again")
 		})
@@ -85,7 +85,7 @@ func TestAddressWithAPath(t *testing.T) {
 		paths = nil
 		d, err := client.New(client.Config{Address: address, Retries: -1})
 		require.NoError(t, err)
-		ctx, mail := t.Context(), engine.MailRequest{Run: "r"}
+		ctx, mail := t.Context(), engine.MessageRequest{Run: "r"}
 		for _, call := range []func() error{
 			func() error { _, err := d.Start(ctx, engine.StartRequest{Run: "r", Workflow: "w"}); return err },
 			func() error { _, err := d.StartAndWait(ctx, engine.StartRequest{Run: "r", Workflow: "w"}); return err },
@@ -132,10 +132,10 @@ func TestExportThroughAGateway(t *testing.T) {
 	require.NoError(t, err)
 	text := history.Payload(`"` + strings.Repeat("long ", 60_000) + `"`)
 	for range 12 {
-		_, err := d.Signal(t.Context(), engine.MailRequest{Run: "o"}, "note", text)
+		_, err := d.Signal(t.Context(), engine.MessageRequest{Run: "o"}, "note", text)
 		require.NoError(t, err)
 	}
-	_, err = d.Signal(t.Context(), engine.MailRequest{Run: "o"}, "pay", nil)
+	_, err = d.Signal(t.Context(), engine.MessageRequest{Run: "o"}, "pay", nil)
 	require.NoError(t, err)
 	_, err = d.Wait(t.Context(), "o")
 	require.NoError(t, err)

@@ -10,25 +10,25 @@ import (
 
 // Signal sends a run a signal. It returns when the signal is durable. What one client sends a run arrives in the order in
 // which it was accepted.
-func (c *Client) Signal(ctx context.Context, mail engine.MailRequest, name string, input history.Payload) (engine.Accepted, error) {
+func (c *Client) Signal(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (engine.Accepted, error) {
 	mail = c.stamp(mail)
 	return c.mail(ctx, mail.Run, path("runs", mail.Run, "signals", name), &MailBody{ID: mail.ID, After: mail.After, Input: input})
 }
 
 // Cancel asks a run's code to stop.
-func (c *Client) Cancel(ctx context.Context, mail engine.MailRequest, reason string) (engine.Accepted, error) {
+func (c *Client) Cancel(ctx context.Context, mail engine.MessageRequest, reason string) (engine.Accepted, error) {
 	mail = c.stamp(mail)
 	return c.mail(ctx, mail.Run, path("runs", mail.Run, "cancel"), &StopBody{ID: mail.ID, After: mail.After, Reason: reason})
 }
 
 // Terminate ends a run without asking its code, even if it is blocked.
-func (c *Client) Terminate(ctx context.Context, mail engine.MailRequest, reason string) (engine.Accepted, error) {
+func (c *Client) Terminate(ctx context.Context, mail engine.MessageRequest, reason string) (engine.Accepted, error) {
 	mail = c.stamp(mail)
 	return c.mail(ctx, mail.Run, path("runs", mail.Run, "terminate"), &StopBody{ID: mail.ID, After: mail.After, Reason: reason})
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended.
-func (c *Client) Reset(ctx context.Context, mail engine.MailRequest, record int, reason string) (engine.Accepted, error) {
+func (c *Client) Reset(ctx context.Context, mail engine.MessageRequest, record int, reason string) (engine.Accepted, error) {
 	mail = c.stamp(mail)
 	accepted := engine.Accepted{}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"), once: true,
@@ -38,7 +38,7 @@ func (c *Client) Reset(ctx context.Context, mail engine.MailRequest, record int,
 
 // Update sends a run an update and waits until it is completed or rejected, or the context ends: then it gives the
 // context's error and how far it has come, and the same update, repeated with its id, goes on waiting.
-func (c *Client) Update(ctx context.Context, mail engine.MailRequest, name string, input history.Payload) (engine.UpdateAnswer, error) {
+func (c *Client) Update(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (engine.UpdateAnswer, error) {
 	mail = c.stamp(mail)
 	last := engine.UpdateAnswer{Accepted: engine.Accepted{ID: mail.ID}}
 	for {
@@ -63,7 +63,7 @@ func (c *Client) Update(ctx context.Context, mail engine.MailRequest, name strin
 
 // SendUpdate sends a run an update and does not wait for its answer: the same update, repeated with the id of what this
 // gives, does.
-func (c *Client) SendUpdate(ctx context.Context, mail engine.MailRequest, name string, input history.Payload) (engine.UpdateAnswer, error) {
+func (c *Client) SendUpdate(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (engine.UpdateAnswer, error) {
 	mail = c.stamp(mail)
 	answer := engine.UpdateAnswer{}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name),
@@ -84,7 +84,7 @@ func (c *Client) Query(ctx context.Context, run, name string, input history.Payl
 }
 
 // stamp gives a mail its id, and its place after the client's last one.
-func (c *Client) stamp(mail engine.MailRequest) engine.MailRequest {
+func (c *Client) stamp(mail engine.MessageRequest) engine.MessageRequest {
 	if mail.ID == "" {
 		mail.ID = newID()
 	}

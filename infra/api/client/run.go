@@ -41,7 +41,7 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 		start.Run = newID()
 	}
 	started := &Started{Summary: &engine.Summary{}}
-	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &StartBody{ID: start.Run, Workflow: start.Workflow,
+	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &StartBody{Run: start.Run, Workflow: start.Workflow,
 		Input: start.Input, Attributes: start.Attributes, Reuse: start.Reuse}}, started.Summary)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func Signal[T any](ctx context.Context, c *Client, run string, signal *workflow.
 	if err != nil {
 		return err
 	}
-	_, err = c.Signal(ctx, engine.MailRequest{Run: run}, signal.Name(), payload)
+	_, err = c.Signal(ctx, engine.MessageRequest{Run: run}, signal.Name(), payload)
 	return err
 }
 
@@ -100,7 +100,7 @@ func Update[I, O any](ctx context.Context, c *Client, run string, update *workfl
 	if err != nil {
 		return none, err
 	}
-	answer, err := c.Update(ctx, engine.MailRequest{Run: run}, update.Name(), payload)
+	answer, err := c.Update(ctx, engine.MessageRequest{Run: run}, update.Name(), payload)
 	switch {
 	case err != nil:
 		return none, err

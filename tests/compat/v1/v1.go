@@ -38,7 +38,7 @@ var (
 		}
 		return "reached " + name, nil
 	}).With(activity.Options{ID: "call", StartToClose: time.Minute, ScheduleToStart: time.Minute, ScheduleToClose: time.Hour, Heartbeat: 30 * time.Second,
-		Retry: activity.Retry{Initial: time.Millisecond, Maximum: time.Second, Coefficient: 1.5, MaxAttempts: 5, NonRetryable: []string{"Fatal"}}})
+		Retry: activity.Retry{InitialInterval: time.Millisecond, MaxInterval: time.Second, BackoffCoefficient: 1.5, MaxAttempts: 5, NonRetryable: []string{"Fatal"}}})
 	declined = activity.New("declined", func(context.Context, none) (none, error) {
 		refused := activity.Fail("Declined", "card: \"declinée\"\n<51>")
 		return none{}, activity.NonRetryable(activity.WithDetails(fmt.Errorf("charging: %w", refused), []int{51}))
@@ -50,7 +50,7 @@ var (
 		return waits(ctx, name)
 	}).With(activity.Options{Heartbeat: soon, Retry: once})
 	hopeless = activity.New("hopeless", func(context.Context, none) (none, error) { return none{}, errors.New("again and again") }).
-			With(activity.Options{ScheduleToClose: 2 * soon, Retry: activity.Retry{Initial: soon}})
+			With(activity.Options{ScheduleToClose: 2 * soon, Retry: activity.Retry{InitialInterval: soon}})
 	late   = double.With(activity.Options{ScheduleToStart: time.Nanosecond})
 	review = activity.New("review", func(ctx context.Context, _ string) (string, error) {
 		Tokens <- activity.Token(ctx)
@@ -130,7 +130,7 @@ var steps = workflow.New("steps", func(ctx workflow.Context, n int) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	options := activity.Options{ID: "mine", Retry: activity.Retry{Initial: time.Millisecond, MaxAttempts: 3}}
+	options := activity.Options{ID: "mine", Retry: activity.Retry{InitialInterval: time.Millisecond, MaxAttempts: 3}}
 	first := workflow.StartStep(ctx, "first", options, func(ctx context.Context) (int, error) {
 		if activity.InfoOf(ctx).Attempt < 2 {
 			return 0, errors.New("not yet")
@@ -222,8 +222,8 @@ var children = workflow.New("children", func(ctx workflow.Context, _ none) (seen
 	}
 	cancel()
 	did(cancelled.Await(ctx))
-	for id, policy := range []workflow.OnClose{workflow.CancelChild, workflow.TerminateChild, workflow.LeaveChild} {
-		workflow.StartChild(ctx, child.With(workflow.ChildOptions{ID: fmt.Sprint("children-", id), OnClose: policy}), "waits")
+	for id, policy := range []workflow.ParentClosePolicy{workflow.CancelChild, workflow.TerminateChild, workflow.AbandonChild} {
+		workflow.StartChild(ctx, child.With(workflow.ChildOptions{ID: fmt.Sprint("children-", id), ParentClosePolicy: policy}), "waits")
 	}
 	return seen, workflow.Sleep(ctx, soon)
 })
@@ -276,7 +276,7 @@ var attributes = workflow.New("attributes", func(ctx workflow.Context, _ none) (
 	workflow.SetAttributes(ctx, stage.None())
 	workflow.PublishState(ctx, map[string]int{"done": 2})
 	workflow.Log(ctx, "all is done")
-	return workflow.InfoOf(ctx).Run, nil
+	return workflow.InfoOf(ctx).RunID, nil
 })
 
 var random = workflow.New("random", func(ctx workflow.Context, _ none) (seen []string, err error) {
@@ -323,21 +323,21 @@ var phase = workflow.New("phase", func(ctx workflow.Context, within time.Duratio
 		p = p.Within(within)
 	}
 	workflow.OnSignal(p, note, func(_ workflow.Context, text string, sum int) workflow.Next[int] {
-		return workflow.Leave(sum+len(text), func(ctx workflow.Context) error {
+		return workflow.ContinueAsync(sum+len(text), func(ctx workflow.Context) error {
 			n, err := workflow.Execute(ctx, double, len(text))
 			p.Update(ctx, func(sum int) int { return sum + n })
 			return err
 		})
 	})
-	workflow.OnSignal(p, stop, func(_ workflow.Context, _ none, sum int) workflow.Next[int] { return workflow.Stop(sum) })
-	workflow.OnUpdate(p, add, func(_ workflow.Context, n int, sum int) workflow.Reply[int, int] {
+	workflow.OnSignal(p, stop, func(_ workflow.Context, _ none, sum int) workflow.Next[int] { return workflow.Finish(sum) })
+	workflow.OnUpdate(p, add, func(_ workflow.Context, n int, sum int) workflow.Answer[int, int] {
 		switch n {
 		case 0:
-			return workflow.Refuse[int, int](workflow.Fail("Zero", "nothing to add"), sum)
+			return workflow.Reject[int, int](workflow.Fail("Zero", "nothing to add"), sum)
 		case 1:
-			return workflow.Answer(sum, sum+1)
+			return workflow.Reply(sum, sum+1)
 		}
-		return workflow.AnswerLater(sum, func(ctx workflow.Context) (int, error) { return workflow.Execute(ctx, double, n) })
+		return workflow.ReplyAsync(sum, func(ctx workflow.Context) (int, error) { return workflow.Execute(ctx, double, n) })
 	}, func(n int) error {
 		if n < 0 {
 			return errors.New("negative")

@@ -100,7 +100,7 @@ var (
 var (
 	// Doomed calls an activity that fails for ever.
 	Doomed = workflow.New("doomed", func(ctx workflow.Context, _ struct{}) (struct{}, error) {
-		return workflow.Execute(ctx, Refuse.With(activity.Options{Retry: activity.Retry{Initial: time.Second, Maximum: time.Second}}), struct{}{})
+		return workflow.Execute(ctx, Refuse.With(activity.Options{Retry: activity.Retry{InitialInterval: time.Second, MaxInterval: time.Second}}), struct{}{})
 	})
 	Refuse = activity.New("refuse", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, errors.New("not today") })
 )
