@@ -104,6 +104,10 @@ type Commit struct {
 
 // Summary is what everybody sees of a run.
 type Summary struct {
+	// Start is the filing of the start that created the run, or that reused its id. It shows which
+	// caller's start that was. It is stored, and callers do not see it. It is "" in rows of older
+	// versions, and in rows of children.
+	Start      string             `json:"-"`
 	Run        string             `json:"run"`
 	Workflow   string             `json:"workflow"`
 	Generation int                `json:"generation"`

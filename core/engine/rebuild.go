@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -42,11 +43,13 @@ func (e *Engine) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 	}
 }
 
-// RebuildPage is a part of [Engine.Rebuild], for callers whose time is short. With a deadline in its context, it goes on until
-// five seconds before that; it rebuilds one run at least. Without a deadline, it rebuilds the runs of one page of the store.
+// RebuildPage is a part of [Engine.Rebuild], for callers with little time. With a deadline in its
+// context, it continues until five seconds before that; it rebuilds one run at least. Without a
+// deadline, it rebuilds the runs of one page of the store.
 //
-// RebuildPage begins at the cursor; "" is the beginning. It returns the cursor of the following part; "" means that all is
-// done. After an error, the same cursor repeats the part, which does no harm.
+// RebuildPage begins at the cursor; "" is the beginning. It returns the cursor of the following
+// part; "" means that all is done. After an error, the same cursor repeats the part, which does no
+// harm.
 func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, next string, err error) {
 	last, place, ours := strings.Cut(cursor, "#")
 	if cursor != "" && !ours {
@@ -74,7 +77,12 @@ func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, 
 	}
 }
 
-// rebuildRuns rebuilds runs, 16 at a time, until the deadline is near: the first n of them, one at least.
+// RebuildLabel is the label, in profiles and contexts, that names the run that a rebuild works on.
+// Two children may read one parent at a time: the simulation tells these reads apart by it.
+const RebuildLabel = "rebuilds"
+
+// rebuildRuns rebuilds runs, 16 at a time, until the deadline is near: the first n of them, one at
+// least.
 func (e *Engine) rebuildRuns(ctx context.Context, runs []string) (done Rebuilt, n int, err error) {
 	at := newPlaces()
 	var busy sync.WaitGroup
@@ -90,7 +98,11 @@ func (e *Engine) rebuildRuns(ctx context.Context, runs []string) (done Rebuilt, 
 		n++
 		busy.Go(func() {
 			defer at.leave()
-			of, bad := e.rebuildRun(ctx, run)
+			var of Rebuilt
+			var bad error
+			pprof.Do(ctx, pprof.Labels(RebuildLabel, run), func(ctx context.Context) {
+				of, bad = e.rebuildRun(ctx, run)
+			})
 			mu.Lock()
 			defer mu.Unlock()
 			if done.add(of); bad != nil && !errors.Is(bad, ErrNoRun) && err == nil {

@@ -127,6 +127,83 @@ func TestRuleMessageFirstReuse(t *testing.T) {
 	})
 }
 
+// TestRuleCreated: a start created its run, too, if the receiver of its message put it first. No
+// other start did.
+func TestRuleCreated(t *testing.T) {
+	for name, c := range map[string]struct {
+		request engine.StartRequest
+		before  func(w *world)
+		puts    string // the call with which the caller is slow
+	}{
+		"an id that the caller gives": {engine.StartRequest{Run: "r"}, nil, "create"},
+		"an id that the server makes": {engine.StartRequest{}, nil, "create"},
+		"an id that was used before": {engine.StartRequest{Run: "r", Reuse: true},
+			func(w *world) { w.start("r", "main", "1") }, "put"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, oneActivity, func(w *world) {
+				c.request.Workflow, c.request.Input = "main", history.Payload("5")
+				if c.before != nil {
+					c.before(w)
+					w.settle()
+				}
+				hold := w.plan(fault{kind: pause, op: c.puts, role: "api"})
+				type answer struct {
+					summary *engine.Summary
+					created bool
+					err     error
+				}
+				answered := make(chan answer)
+				go func() {
+					p := w.process("api")
+					summary, created, err := p.engine.Start(p.in(), c.request)
+					answered <- answer{summary, created, err}
+				}()
+				w.settle() // its message is faster
+				require.True(w.t, hold.hit)
+				hold.release()
+				first := <-answered
+				require.NoError(w.t, first.err)
+				require.True(w.t, first.created)
+				c.request.Run, c.request.Reuse = first.summary.Run, false
+				created, err := w.tryStart(c.request)
+				require.NoError(w.t, err)
+				require.False(w.t, created, "the same start, asked for again")
+			})
+		})
+	}
+}
+
+// TestRuleCreatedOnce: of five callers that start a run at one time, one learns that it created it.
+func TestRuleCreatedOnce(t *testing.T) {
+	inBoth(t, oneActivity, func(w *world) {
+		for _, reuse := range []bool{false, true} {
+			request := engine.StartRequest{Run: "r", Workflow: "main", Reuse: reuse}
+			request.Input = history.Payload("1")
+			answers := make(chan bool)
+			const many = 5
+			for range many {
+				p := w.newProcess("api")
+				if w.together {
+					p = w.process("api")
+				}
+				go func() {
+					_, created, err := p.engine.Start(p.in(), request)
+					answers <- created && err == nil
+				}()
+			}
+			creators := 0
+			for range many {
+				if <-answers {
+					creators++
+				}
+			}
+			require.Equal(w.t, 1, creators)
+			w.settle()
+		}
+	})
+}
+
 func TestRuleResumeAgain(t *testing.T) {
 	t.Run("result", func(t *testing.T) {
 		simulate(t, oneActivity, func(w *world) {

@@ -49,6 +49,7 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 	summary = &Summary{Run: request.Run, Workflow: request.Workflow, Generation: 1, Status: history.Running, Started: e.Clock.Now().UTC(),
 		Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
+	summary.Start = item.Event.Filing()
 	if !e.Together { // message first: its summary put and its caller dead, a start would pend for ever (rule 1)
 		carrying := item
 		if err := e.Queue.SendResumes(ctx, Resume{Run: summary.Run, Carries: &carrying, Creates: summary}); err != nil {
@@ -58,7 +59,7 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 	err = e.create(ctx, summary, item)
 	switch {
 	case errors.Is(err, ErrTaken):
-		summary, created, err = e.startTaken(ctx, request)
+		summary, created, err = e.startTaken(ctx, request, summary.Start)
 		if err == nil && e.Together { // who put it may not have resumed it
 			err = e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: summary.Run}), "the run was not resumed")
 		}
@@ -72,11 +73,16 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 	return summary, true, e.unavailable(err, "the run was not resumed")
 }
 
-// startTaken is what follows when there is a run of this id.
-func (e *Engine) startTaken(ctx context.Context, request StartRequest) (*Summary, bool, error) {
+// startTaken is what follows when there is a run of this id. The receiver of this start's message
+// may have created it.
+func (e *Engine) startTaken(ctx context.Context, request StartRequest, start string,
+) (*Summary, bool, error) {
 	there, err := e.Runs.Summary(ctx, request.Run)
 	if err != nil {
 		return nil, false, e.unavailable(err, "the run that has this id was not found out about")
+	}
+	if there.Start == start {
+		return there, true, nil
 	}
 	if request.Reuse && there.Status.Closed() {
 		return e.reuse(ctx, request, there)
@@ -117,6 +123,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 		return nil, false, e.unavailable(err, "the run was not started: the log of the one before was not read")
 	}
 	item := e.startItem(summary)
+	summary.Start = item.Event.Filing()
 	before.handOn(item.Event.(*history.Started), &history.Record{Time: summary.Started}, e.config) // what else a queue brings again is told by its key: see meantForEarlier
 	message := unblocks(there)
 	if !e.Together { // message first, as with any start
@@ -129,7 +136,8 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	created := true
 	err = e.Runs.Put(ctx, reuseCommit(summary, item))
 	if errors.Is(err, ErrTaken) {
-		summary, created, err = e.reuseTaken(ctx, request, summary)
+		request.Reuse = false // this start, or another one, has begun: it may even have ended
+		summary, created, err = e.startTaken(ctx, request, summary.Start)
 	}
 	if err == nil && e.Together {
 		err = e.Queue.SendResumes(ctx, message)
@@ -140,18 +148,6 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 // reuseCommit begins the next generation of a run that has ended.
 func reuseCommit(summary *Summary, start Item) *Commit {
 	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
-}
-
-// reuseTaken finds what has begun under the id meanwhile: this start, put by the receiver of its message, or another one.
-func (e *Engine) reuseTaken(ctx context.Context, request StartRequest, wanted *Summary) (there *Summary, created bool, err error) {
-	if there, err = e.Runs.Summary(ctx, wanted.Run); err != nil {
-		return nil, false, e.unavailable(err, "the run that has this id was not found out about")
-	}
-	if there.Generation >= wanted.Generation && there.Started.Equal(wanted.Started) {
-		return there, true, nil
-	}
-	request.Reuse = false // it goes on, or has begun and ended since it was asked for
-	return e.startTaken(ctx, request)
 }
 
 func sameStart(there *Summary, workflow string, input history.Payload) bool {

@@ -72,7 +72,8 @@ func (a away) fetchAs(d *history.Decoder, name string, into any) error {
 
 type storedSummary struct {
 	Summary
-	Away away `json:"away,omitempty"`
+	StoredStart string `json:"start,omitempty"`
+	Away        away   `json:"away,omitempty"`
 }
 
 // field is one that may go away.
@@ -88,7 +89,7 @@ func (s *storedSummary) fields() [3]field {
 
 // EncodeSummary gives the stored form of a summary. A failure goes away as a whole, and only with [history.Encoder.Texts]: by itself it is rarely long.
 func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
-	stored := storedSummary{Summary: *summary}
+	stored := storedSummary{Summary: *summary, StoredStart: summary.Start}
 	for _, f := range stored.fields() {
 		stored.Away.send(e, f.name, f.payload)
 	}
@@ -134,6 +135,7 @@ func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	stored.Start = stored.StoredStart
 	return &stored.Summary, nil
 }
 

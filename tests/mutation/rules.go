@@ -27,6 +27,7 @@ var Rules = []Mutation{
 	{"MessageFirst (mail)", "TestRuleMessageFirst", mailGo,
 		"if !e.Together {\n\t\tcarrying := item", "defer func() { _ = e.Queue.SendResumes(ctx, Resume{Run: request.Run}) }()\n\tif false {\n\t\tcarrying := item"},
 	{"MessageFirst (reuse)", "TestRuleMessageFirstReuse", startGo, "if !e.Together { // message first, as with any start", "if false { // message first, as with any start"},
+	{"Created", "TestRuleCreated", startGo, "if there.Start == start {", "if false {"},
 	{"Finish", "TestRuleFinish", decideGo,
 		"p.again = append(p.again, history.Item{Key: item.name(), Filing: item.Event.Filing()})\n\t\tp.finish = appendOnce(p.finish, a)",
 		"p.again = append(p.again, history.Item{Key: item.name(), Filing: item.Event.Filing()})"},

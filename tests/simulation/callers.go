@@ -17,15 +17,16 @@ import (
 // caller is somebody outside who starts a run, or writes to one: one act after the other, each repeated until it has an
 // answer.
 type caller struct {
-	name  string
-	run   string
-	acts  []act
-	at    time.Time // when it goes on
-	stamp int64     // of its last mail
-	reset reset
-	token string // of an attempt, which it completes
-	busy  bool
-	tries int
+	name    string
+	run     string
+	acts    []act
+	at      time.Time // when it goes on
+	stamp   int64     // of its last mail
+	reset   reset
+	token   string // of an attempt, which it completes
+	created bool   // as the last start was answered
+	busy    bool
+	tries   int
 }
 
 // reset is where a run is to go on from: the caller's own, or a child of that; from this record of this generation.
@@ -117,11 +118,13 @@ func (c *caller) act(s *simulation) {
 		s.checks.anew[c.reset.run] = true
 	}
 	var answer engine.UpdateAnswer
+	var of *invocation
 	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		s.cutShort(ctx, p, patience, cancel)
 		var err error
+		of = ctx.Value(invocationKey{}).(*invocation)
 		answer, err = c.ask(ctx, p.engine, a)
 		if err != nil && ctx.Err() != nil && engine.CodeOf(err) != engine.Closed {
 			err = errNoAnswer
@@ -129,6 +132,9 @@ func (c *caller) act(s *simulation) {
 		return []error{err}
 	}, func(err error) {
 		c.busy = false
+		if (a.do == toStart || a.do == toStartAnew) && err == nil {
+			s.checks.answersStart(of, c.run, c.created)
+		}
 		if s.answered(c, a, answer, err) {
 			c.acts = c.acts[1:]
 			c.tries = 0
@@ -148,10 +154,10 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engin
 	input := history.Payload(strconv.Itoa(a.value))
 	switch a.do {
 	case toStart:
-		_, _, err = e.Start(ctx, start)
+		_, c.created, err = e.Start(ctx, start)
 	case toStartAnew:
 		start.Reuse = true
-		_, _, err = e.Start(ctx, start)
+		_, c.created, err = e.Start(ctx, start)
 	case toSignalS, toSignalH, toSignalP:
 		answer.Accepted, err = e.Signal(ctx, mail, string(a.do[len(a.do)-1:]), input)
 	case toUpdate:

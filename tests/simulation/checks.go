@@ -13,12 +13,13 @@ import (
 
 // checks are what must hold, looked at after every event that changes a log, and once all is quiet.
 type checks struct {
-	s       *simulation
-	nodes   map[string]*node // by program and id
-	runs    map[string]*checkedRun
-	anew    map[string]bool // runs that somebody has asked to be reset, or started under an id used before
-	records int
-	witness *process // replays every record as soon as it is there
+	s        *simulation
+	nodes    map[string]*node // by program and id
+	runs     map[string]*checkedRun
+	anew     map[string]bool // runs that somebody has asked to be reset, or started under an id used before
+	creators map[string]bool // filings of the starts that created a run, or reused its id
+	records  int
+	witness  *process // replays every record as soon as it is there
 }
 
 type checkedRun struct {
@@ -56,7 +57,8 @@ type acceptedMail struct {
 }
 
 func newChecks(s *simulation) *checks {
-	c := &checks{s: s, nodes: map[string]*node{}, runs: map[string]*checkedRun{}, anew: map[string]bool{}}
+	c := &checks{s: s, nodes: map[string]*node{}, runs: map[string]*checkedRun{},
+		anew: map[string]bool{}, creators: map[string]bool{}}
 	for _, p := range s.programs {
 		p.each(func(n *node) { c.nodes[p.Name+"."+n.ID] = n })
 	}
@@ -99,6 +101,14 @@ func (c *checks) created(summary *engine.Summary) {
 func (c *checks) starts(run string) {
 	if c.runs[run] == nil {
 		c.s.violate("run %s was promised to its caller, and is not there", run)
+	}
+}
+
+// answersStart compares what the caller of a start is told with what the store has accepted of it.
+func (c *checks) answersStart(i *invocation, run string, created bool) {
+	did := slices.ContainsFunc(i.starts, func(filing string) bool { return c.creators[filing] })
+	if did != created {
+		c.s.violate("created is %v for a start of run %s, and should be %v", created, run, did)
 	}
 }
 

@@ -30,6 +30,7 @@ var caught = map[string]uint64{
 	"CarryIds (of the last record)":       59,
 	"CarrySignals":                        1,
 	"ClearFirst":                          10,
+	"Created":                             2,
 	"Cursor":                              35,
 	"Deadline (records)":                  1,
 	"Deadline (steps)":                    4,

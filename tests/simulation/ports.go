@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -19,6 +20,7 @@ type call struct {
 	operation  string
 	subject    string // run
 	detail     string
+	rebuilds   string // the run that it is made for, where a rebuild works on many
 	number     int
 	do         func() error
 	again      error // what a second try is told, made on the way
@@ -30,13 +32,15 @@ type call struct {
 // compareCalls orders what waits at one time by what it is: goroutines come in any order.
 func compareCalls(a, b *call) int {
 	return cmp.Or(cmp.Compare(a.p.name, b.p.name), cmp.Compare(a.subject, b.subject), cmp.Compare(a.operation, b.operation),
-		cmp.Compare(a.detail, b.detail), cmp.Compare(a.invocation.begun(), b.invocation.begun()), cmp.Compare(a.number, b.number))
+		cmp.Compare(a.detail, b.detail), cmp.Compare(a.invocation.begun(), b.invocation.begun()),
+		cmp.Compare(a.rebuilds, b.rebuilds), cmp.Compare(a.number, b.number))
 }
 
 // park has a call wait for its answer.
 func (s *simulation) park(ctx context.Context, c *call) error {
 	c.answer = make(chan error, 1)
 	c.invocation, _ = ctx.Value(invocationKey{}).(*invocation)
+	c.rebuilds, _ = pprof.Label(ctx, engine.RebuildLabel)
 	s.mu.Lock()
 	if c.p.dead || s.over {
 		s.mu.Unlock()
@@ -185,6 +189,13 @@ func leaves(ctx context.Context, view *engine.View) {
 	}
 }
 
+// asksToStart notes a start that an invocation asks for.
+func asksToStart(ctx context.Context, start engine.Item) {
+	if i, is := ctx.Value(invocationKey{}).(*invocation); is {
+		i.starts = append(i.starts, start.Event.Filing())
+	}
+}
+
 // Parts of a look that is torn.
 const (
 	theInbox = "its inbox"
@@ -237,11 +248,13 @@ func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error)
 }
 
 func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+	asksToStart(ctx, start)
 	return p.s.park(ctx, &call{p: p.p, operation: create, subject: summary.Run, again: errTaken, do: func() error {
 		err := p.s.store.Create(ctx, summary, start)
 		if err == nil {
 			p.s.changed(summary.Run, nil)
 			p.s.checks.created(summary)
+			p.s.checks.creators[start.Event.Filing()] = true
 		}
 		return err
 	}})
@@ -262,6 +275,9 @@ func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
 	if commit.Record != nil {
 		detail = fmt.Sprintf("%d/%d", commit.Generation, commit.Record.Number)
 	}
+	if commit.Record == nil && commit.Next != nil {
+		asksToStart(ctx, *commit.Next)
+	}
 	c := &call{p: p.p, operation: put, subject: commit.Run, detail: detail, again: errTaken}
 	c.do = func() error {
 		before := p.s.summary(commit.Run)
@@ -271,6 +287,9 @@ func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
 				p.s.changed(commit.Run, before)
 			}
 			p.s.checks.stored(c, commit)
+			if commit.Record == nil && commit.Next != nil {
+				p.s.checks.creators[commit.Next.Event.Filing()] = true
+			}
 		}
 		return err
 	}
@@ -430,6 +449,9 @@ func (p *port) DeleteTask(ctx context.Context, key engine.TaskKey) error {
 var errDelay = errors.New("a queue delays a message by 15 minutes at most")
 
 func (p *port) SendResumes(ctx context.Context, messages ...engine.Resume) error {
+	if messages[0].Creates != nil {
+		asksToStart(ctx, *messages[0].Carries)
+	}
 	return send(ctx, p, sendResumes, messages[0].Run, messages, func(m engine.Resume) (*letter, time.Duration) { return &letter{resume: read(m)}, m.Delay })
 }
 

@@ -116,6 +116,7 @@ type invocation struct {
 	err     error
 	then    func(err error) // what follows for a caller
 	looked  map[string]int  // event at which it looked at a run last
+	starts  []string        // filings of the starts that it asked for
 }
 
 // begun is the invocation's number; none has 0.

@@ -100,7 +100,8 @@ var createCases = []namedCase{
 
 func fullSummary() *engine.Summary {
 	return &engine.Summary{
-		Run: "r", Workflow: "größe", Generation: 1, Status: history.Failed, Started: epoch, Closed: epoch.AddDate(0, 0, 1),
+		Start: "filing", Run: "r", Workflow: "größe", Generation: 1,
+		Status: history.Failed, Started: epoch, Closed: epoch.AddDate(0, 0, 1),
 		Input: history.Payload(`{"a":"<&>é\u2028","n":12345678901234567890}`), Result: history.Payload(`[]`), State: history.Payload(`0`),
 		Failure: &history.Failure{FailureKind: history.Application, Type: "T", Message: "m", NonRetryable: true, RetryAfter: 5, Details: history.Payload(`{}`),
 			Stack: "s", Cause: &history.Failure{FailureKind: history.Timeout, Type: history.Heartbeat, Message: "late"}},

@@ -165,6 +165,7 @@ func sameItem(t *testing.T, want, got engine.Item) {
 func sameSummary(t *testing.T, want, got *engine.Summary) {
 	t.Helper()
 	require.JSONEq(t, jsonOf(t, want), jsonOf(t, got))
+	require.Equal(t, want.Start, got.Start)
 }
 
 func jsonOf(t *testing.T, value any) string {

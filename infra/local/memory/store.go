@@ -7,7 +7,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -266,17 +265,9 @@ func byNumber(s stored, number int) int { return s.number - number }
 
 // encode gives a summary's stored form.
 func encode(summary *engine.Summary) ([]byte, error) {
-	text, err := history.Marshal(summary)
-	if err != nil {
-		return nil, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
-	}
-	return text, nil
+	return engine.EncodeSummary(history.Encoder{}, summary)
 }
 
 func decode(text []byte) (*engine.Summary, error) {
-	summary := &engine.Summary{}
-	if err := json.Unmarshal(text, summary); err != nil {
-		return nil, fmt.Errorf("%w: a summary: %w", history.ErrUnreadable, err)
-	}
-	return summary, nil
+	return engine.DecodeSummary(&history.Decoder{}, text)
 }
