@@ -67,6 +67,8 @@ type visit struct {
 	wait  time.Time
 	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
+	// broken: the function of a step broke a rule of workflow code.
+	broken *blockedError
 }
 
 func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, messages []Resume) error {
@@ -138,6 +140,9 @@ func (v *visit) turn(ctx context.Context) (err error) {
 		v.e.live.release(v.slot)
 		v.slot = nil
 	}()
+	if v.broken != nil {
+		return v.blockIf(ctx, v.broken)
+	}
 	if len(v.done) > 0 && v.slot.live != nil && v.slot.live.position.Generation == v.steps.generation { // the author's next record is put without reading
 		if taken, err := v.recordResults(ctx); taken || err != nil {
 			return v.blockIf(ctx, err)

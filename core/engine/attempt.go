@@ -38,6 +38,8 @@ type try struct {
 	result  history.Payload
 	failure *history.Failure
 	pending bool // it will be completed from outside
+	// violation: the function called a function of core/workflow.
+	violation *executor.Violation
 }
 
 // newAttempt makes an attempt within an invocation's time; one that is out of time before it begins has failed already.
@@ -147,13 +149,19 @@ func end(ended chan<- outcome, out outcome) {
 func call(ctx *attempt.Context, perform registry.Activity, input history.Payload, ended chan<- outcome) {
 	out := outcome{failure: &history.Failure{FailureKind: history.Application, Type: "goexit", Message: "the activity called runtime.Goexit"}}
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case *executor.Violation:
+			out.failure, out.err = nil, p
+		default:
 			out.failure = executor.PanicFailure(p, debug.Stack())
 		}
 		end(ended, out)
 	}()
-	result, err := perform(ctx, input)
-	out = outcome{result: result, err: err}
+	executor.Attempt(func() {
+		result, err := perform(ctx, input)
+		out = outcome{result: result, err: err}
+	})
 }
 
 func (t *try) end(ctx *attempt.Context, out outcome) {
@@ -168,6 +176,9 @@ func (t *try) end(ctx *attempt.Context, out outcome) {
 		}
 	case ctx.Err() != nil && (errors.Is(out.err, context.Canceled) || errors.Is(out.err, history.ErrCancelled)):
 		t.failure = history.CancelFailure("cancelled")
+	case errors.As(out.err, &t.violation):
+		t.failure = &history.Failure{FailureKind: history.Application, Type: ReasonViolation,
+			Message: t.violation.Error(), NonRetryable: true}
 	default:
 		t.failure = history.FailureOf(out.err)
 	}
@@ -245,8 +256,26 @@ func (w *beatWatch) stop() {
 	w.disarm()
 }
 
-// retry says whether another attempt is to follow, and after what wait.
-func (t *try) retry() (wait time.Duration, again bool) {
+// retry decides whether another attempt follows the failed one, and after what wait. It logs the
+// failure: the log of the run shows it only once the activity has its answer.
+func (t *try) retry(ctx context.Context) (wait time.Duration, again bool) {
+	wait, again = t.another()
+	if t.failure.FailureKind == history.Cancel { // the run asked for it
+		return wait, again
+	}
+	what, next := "activity", "none"
+	if t.command.Inline {
+		what = "step"
+	}
+	if again {
+		next = "in " + wait.String()
+	}
+	t.e.warn(ctx, "an attempt failed", "run", t.key.Run, "generation", t.key.Generation, "seq", t.key.Seq,
+		what, t.command.Activity, "attempt", t.number, "error", t.failure, "next", next)
+	return wait, again
+}
+
+func (t *try) another() (wait time.Duration, again bool) {
 	options := t.command.Options
 	if wait, again = options.Retry.Wait(t.number, t.failure); !again {
 		return 0, false

@@ -404,6 +404,38 @@ func TestBlockedByAViolation(t *testing.T) {
 	})
 }
 
+// TestBlockedByAStepThatCallsTheWorkflow: the function of a step called a workflow function. The run says so at once, and
+// continues under fixed code.
+func TestBlockedByAStepThatCallsTheWorkflow(t *testing.T) {
+	for name, recovers := range map[string]bool{"panics": false, "recovers": true} {
+		define := func(violates bool) func(w *world) []workflow.Definition {
+			return only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+				return workflow.Step(ctx, "charge", func(context.Context) (int, error) {
+					if recovers {
+						defer func() { _ = recover() }()
+					}
+					if violates {
+						return n, workflow.Sleep(ctx, time.Hour)
+					}
+					return n, nil
+				})
+			})
+		}
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, define(true), func(w *world) {
+				w.start("r", "main", "1")
+				w.isBlocked(engine.ReasonViolation, "inside the function of a step")
+				if !recovers {
+					require.Contains(w.t, w.summary("r").Blocked.Message, "step charge (seq 0)")
+				}
+				w.upgrade("2", define(false))
+				w.unblock("r")
+				w.ends("1")
+			})
+		})
+	}
+}
+
 func TestBlockedByGoexit(t *testing.T) {
 	simulate(t, only("main", func(_ *world, _ workflow.Context, _ int) (int, error) {
 		runtime.Goexit()

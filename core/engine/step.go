@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type step struct {
 	perform   registry.Activity
 	scheduled time.Time
 	tried     history.Tried // in earlier invocations, and in this one
+	blocks    *blockedError // its function broke a rule of workflow code
 	*underway
 }
 
@@ -128,7 +130,12 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			result.Result = a.result
 			return result
 		}
-		wait, again := a.retry()
+		if a.violation != nil {
+			s.blocks = &blockedError{ReasonViolation,
+				fmt.Sprintf("step %s (seq %d): %s", s.command.Activity, s.key.Seq, a.violation.Error())}
+			return nil
+		}
+		wait, again := a.retry(ctx)
 		if !again {
 			result.Failure = a.failure
 			return result
@@ -195,9 +202,12 @@ func (v *visit) runBeside(ctx context.Context, s *steps, begun *step) {
 
 func (v *visit) endStep(end stepEnd) {
 	delete(v.steps.running, end.key.Seq)
-	if end.result == nil {
+	switch {
+	case end.blocks != nil:
+		v.broken = end.blocks
+	case end.result == nil:
 		v.steps.left = append(v.steps.left, end.tried)
-	} else {
+	default:
 		v.done = append(v.done, end.result)
 	}
 }

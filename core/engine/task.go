@@ -44,7 +44,7 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	case a.failure == nil:
 		return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 	}
-	if wait, again := a.retry(); again {
+	if wait, again := a.retry(ctx); again {
 		return e.again(ctx, t, a, wait, under)
 	}
 	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())

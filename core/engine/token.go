@@ -101,7 +101,7 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 		a.started, a.failure = t.Sent.Add(-a.patience()), &history.Failure{FailureKind: history.Timeout, Message: state.Failure}
 	}
 	t.Expire = false
-	if wait, again := a.retry(); again {
+	if wait, again := a.retry(ctx); again {
 		return e.again(ctx, t, a, wait, under)
 	}
 	return e.resolve(ctx, t, a.resolved(t), true)

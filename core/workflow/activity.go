@@ -31,7 +31,9 @@ func Start[I, O any](ctx Context, call *activity.Activity[I, O], input I) Future
 // that it costs one write and no message. It is the answer to "call something short". Like an activity, it runs at least
 // once, is retried when it fails, and may take a minute.
 //
-// The function must not touch variables that workflow code changes: give it values, and take its result.
+// The function must not touch variables that workflow code changes: give it values, and take its
+// result. Nor may it call a function of this package: such a call blocks the run, with the cause,
+// until fixed code is deployed.
 func Step[T any](ctx Context, name string, run func(context.Context) (T, error)) (T, error) {
 	return StartStep(ctx, name, activity.Options{}, run).Await(ctx)
 }

@@ -238,43 +238,33 @@ func (v *Violation) Error() string {
 
 // Enter is the first line of every call of the surface: it fails the activation if it is not the unit's turn.
 func (u *Unit) Enter(call string) {
-	running := u.run.running.Load()
-	if running == u {
+	turn := u.run.running.Load()
+	if turn == u {
 		return
 	}
 	v := &Violation{Call: call, Unit: u.name}
+	if running("executor.Attempt") {
+		v.Why = "inside the function of a step or an activity: it runs outside of the workflow's turns, once for each attempt. " +
+			"Call workflow functions before it or after it, and give it values"
+		u.run.violated.CompareAndSwap(nil, v) // the function may recover
+		panic(v)
+	}
 	if u.run.stopping {
 		runtime.Goexit() // a deferred function during eviction: nothing runs
 	}
-	if running == nil || !ofUnit() {
+	if turn == nil || !ofUnit() {
 		v.Why = "in a goroutine of its own: workflow code runs in turns, one unit at a time; use workflow.Parallel or workflow.Go"
 		u.run.violated.CompareAndSwap(nil, v)
 		runtime.Goexit() // a goroutine of the author's: it must not go on, and a panic in it would end the process
 	}
-	v.Running = running.name
-	v.Why = fmt.Sprintf("while unit %s had the turn: use the context that the function running now was given", unitName(running.name))
+	v.Running = turn.name
+	v.Why = fmt.Sprintf("while unit %s had the turn: use the context that the function running now was given", unitName(turn.name))
 	u.run.fail(v)
 	panic(v)
 }
 
-// ofUnit says whether the caller's goroutine is one that the executor runs author's code in. Only violations pay for it.
-func ofUnit() bool {
-	callers := make([]uintptr, 256)
-	for skip := 2; ; skip += len(callers) {
-		n := runtime.Callers(skip, callers)
-		frames := runtime.CallersFrames(callers[:n])
-		for more := n > 0; more; {
-			var frame runtime.Frame
-			frame, more = frames.Next()
-			if strings.HasSuffix(frame.Function, "executor.(*Unit).main") || strings.HasSuffix(frame.Function, "executor.(*Run).look") {
-				return true
-			}
-		}
-		if n < len(callers) {
-			return false
-		}
-	}
-}
+// ofUnit says whether the caller's goroutine is one that the executor runs author's code in.
+func ofUnit() bool { return running("executor.(*Unit).main", "executor.(*Run).look") }
 
 // effects fails the activation if the unit may only look: in a validator or a query.
 func (u *Unit) effects(call string) {

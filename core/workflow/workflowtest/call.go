@@ -11,6 +11,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/attempt"
+	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
 )
 
@@ -151,7 +152,11 @@ func (c *call) returned(result history.Payload, err error) {
 		return
 	}
 	c.active = false
+	var violation *executor.Violation
 	switch {
+	case errors.As(err, &violation):
+		c.run.env.fail("activity or step %q of workflow %s: %w",
+			c.command.Activity, c.run.workflow, violation)
 	case err == nil:
 		c.resolve(result, nil)
 	case c.cancelled && (errors.Is(err, context.Canceled) || errors.Is(err, history.ErrCancelled)):

@@ -206,6 +206,27 @@ func TestAPanicInAMockIsAFailureOfTheActivity(t *testing.T) {
 	require.EqualError(t, err, "activity charge: panic: no mocks today")
 }
 
+func TestAStepMustNotCallTheWorkflow(t *testing.T) {
+	for name, recovers := range map[string]bool{"panics": false, "recovers": true} {
+		t.Run(name, func(t *testing.T) {
+			buy := workflow.New("buy", func(ctx workflow.Context, cents int) (string, error) {
+				return workflow.Step(ctx, "price", func(context.Context) (string, error) {
+					if recovers {
+						defer func() { _ = recover() }()
+					}
+					return workflow.Execute(ctx, charge, cents)
+				})
+			})
+			text := failure(func(t *recorder) {
+				env := workflowtest.New(t)
+				workflowtest.Mock(env, charge, func(context.Context, int) (string, error) { return "charged", nil })
+				_, _ = workflowtest.Run(env, buy, 100)
+			})
+			require.Contains(t, text, "inside the function of a step")
+		})
+	}
+}
+
 func TestAFailedAssertionInAMockEndsTheTest(t *testing.T) {
 	buy := workflow.New("buy", func(ctx workflow.Context, cents int) (string, error) { return workflow.Execute(ctx, charge, cents) })
 	text := failure(func(t *recorder) {

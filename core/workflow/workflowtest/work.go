@@ -44,11 +44,13 @@ func (env *Env) perform(of *attempt.Attempt, function registry.Activity, input h
 			case nil:
 			case failure:
 				panic(p) // of the test, not of the function
+			case *executor.Violation:
+				w.err = p
 			default:
 				w.err = executor.PanicFailure(p, debug.Stack())
 			}
 		}()
-		w.result, w.err = function(w.ctx, input)
+		executor.Attempt(func() { w.result, w.err = function(w.ctx, input) })
 	})
 	env.works = append(env.works, w)
 	return w
