@@ -167,8 +167,9 @@ func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, present 
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
 func (v *visit) resetItem(old *Summary, event *history.ResetRequested, past *past, last *history.Record) Item {
-	started := &history.Started{Generation: old.Generation + 1, Workflow: old.Workflow, Input: old.Input, Seed: v.e.seed(),
-		Parent: old.Parent, Attributes: old.Attributes, Base: &history.Base{Generation: event.Generation, Record: event.Record}}
+	started := history.NewStarted(old.Generation+1, old.Workflow, old.Input, v.e.seed())
+	started.Parent, started.Attributes = old.Parent, old.Attributes
+	started.Base = &history.Base{Generation: event.Generation, Record: event.Record}
 	past.ledger.handOn(started, last, v.e.config)
 	for _, letter := range past.letters { // requests to cancel or to end it are forgotten
 		switch letter := letter.(type) {

@@ -317,8 +317,9 @@ func (v *visit) closing(commit *Commit, command history.Terminal) {
 		return
 	}
 	l := v.slot.live
-	started := &history.Started{Generation: commit.Generation + 1, Workflow: next.Workflow, Input: next.Input, Seed: v.e.seed(),
-		Parent: l.exec.Started().Parent, Attributes: commit.Summary.Attributes, Signals: l.exec.Unread()}
+	started := history.NewStarted(commit.Generation+1, next.Workflow, next.Input, v.e.seed())
+	started.Parent, started.Attributes = l.exec.Started().Parent, commit.Summary.Attributes
+	started.Signals = l.exec.Unread()
 	l.ledger.handOn(started, commit.Record, v.e.config)
 	item := v.e.newItem(started, started.Generation, true)
 	commit.Next = &item

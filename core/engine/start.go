@@ -156,8 +156,9 @@ func sameStart(there *Summary, workflow string, input history.Payload) bool {
 
 // startItem is the item that begins a summary's generation.
 func (e *Engine) startItem(summary *Summary) Item {
-	return e.newItem(&history.Started{Generation: summary.Generation, Workflow: summary.Workflow, Input: summary.Input, Seed: e.seed(),
-		Parent: summary.Parent, Attributes: summary.Attributes}, summary.Generation, true)
+	started := history.NewStarted(summary.Generation, summary.Workflow, summary.Input, e.seed())
+	started.Parent, started.Attributes = summary.Parent, summary.Attributes
+	return e.newItem(started, summary.Generation, true)
 }
 
 // newItem makes a filing of an event.

@@ -37,6 +37,7 @@ func events() []history.Event {
 	update.Accepted = true
 	return []history.Event{
 		filed("f1", &history.Started{Generation: 3, Workflow: "order", Input: history.Payload(`{"a":[1,2]}`), Seed: math.MaxUint64,
+			Behavior:   1,
 			Parent:     &history.Parent{Run: "mother", Generation: 2, Seq: 7},
 			Attributes: history.Attributes{"tier": history.Payload(`"gold"`), "gone": nil},
 			Signals:    []*history.SignalReceived{history.NewSignal("s-0", "note", nil), history.NewSignal("s-1", "note", history.Payload(`"x"`))},

@@ -2,12 +2,14 @@ package history
 
 import "time"
 
-// Started is the first event of a generation.
+// Started is the first event of a generation. [NewStarted] makes one.
 type Started struct {
 	filed
 	Generation int
 	Workflow   string
 	Input      Payload
+	// Behavior is the behavior version of the generation; see [Behavior].
+	Behavior int
 	// Seed of the run's random numbers.
 	Seed uint64
 	// Parent is set on a child run.
@@ -30,6 +32,13 @@ type Started struct {
 	// Letters are the signals and updates that came after the base, in order (in logs from before there were letters: Signals,
 	// and no updates). Updates that were rejected then are not among them; those that were accepted say so.
 	Letters []Mail
+}
+
+// NewStarted makes the first event of a new generation, under this program's behavior version.
+func NewStarted(generation int, workflow string, input Payload, seed uint64) *Started {
+	return &Started{
+		Generation: generation, Workflow: workflow, Input: input, Seed: seed, Behavior: Behavior,
+	}
 }
 
 // Parent names the command of another run that started this one.
@@ -61,6 +70,7 @@ func (e *Started) write(w *writer) {
 	w.int("generation", int64(e.Generation))
 	w.text("workflow", e.Workflow)
 	w.payloadIf("input", e.Input)
+	w.intIf("behavior", int64(e.Behavior))
 	w.name("seed") // as text: a JSON number of 64 bits loses digits in other readers
 	w.element(formatSeed(e.Seed))
 	if e.Parent != nil {
@@ -114,6 +124,8 @@ func (e *Started) read(key []byte, r *reader) {
 		e.Workflow = r.name()
 	case "input":
 		e.Input = r.payload()
+	case "behavior":
+		e.Behavior = int(r.int())
 	case "seed":
 		e.Seed = parseSeed(r)
 	case "parent":

@@ -1,7 +1,10 @@
 package workflow
 
-// AwaitCondition waits until a condition on the workflow's own variables holds. It is looked at whenever all units have
-// paused, so it must be quick, and only look. For a limit, wait in a [WithTimeout] context.
+// AwaitCondition waits until a condition on the workflow's own variables holds. The condition still
+// holds when AwaitCondition returns nil, also where many units wait for the same one: they continue
+// one after the other, the longest waiting first. The scheduler evaluates the condition whenever all
+// units have paused, so it must be quick, and must only look. For a limit, wait in a [WithTimeout]
+// context. For a lock, use a [Mutex]; for a number of units at a time, a [Semaphore].
 func AwaitCondition(ctx Context, holds func() bool) error {
 	u := ctx.enter("AwaitCondition")
 	met := false

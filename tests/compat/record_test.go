@@ -189,6 +189,7 @@ var plays = map[string]func(*stage){
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
+	"locks":    playLocks,
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
 }
 
@@ -267,6 +268,14 @@ func playRounds(s *stage) {
 	s.signal("second", "stop", "")
 	s.until(3, 1)
 	s.signal("third", "stop", "")
+	s.ends()
+}
+
+func playLocks(s *stage) {
+	s.start("locks", "3")
+	for _, name := range []string{"ann", "bob", "cy"} {
+		s.signal(name, "note", fmt.Sprintf("%q", name))
+	}
 	s.ends()
 }
 

@@ -72,7 +72,7 @@ var Rules = []Mutation{
 		"max(2, start.Logs.First-start.Logs.Expired)", "start.Logs.First - start.Logs.Expired"},
 	{"ExpireLogs (not a base)", "TestLogsOfEarlierGenerations", ledgerGo, "next.Base != nil || now.Sub(kept.At) < retention", "now.Sub(kept.At) < retention"},
 	{"ExpireLogs (what is gone)", "TestLogsOfEarlierGenerations", "core/engine/read.go", "len(first) == 0 {", "len(first) < 0 {"},
-	{"CarrySignals", "TestRuleCarrySignals", commitGo, "Signals: l.exec.Unread()}", "}"},
+	{"CarrySignals", "TestRuleCarrySignals", commitGo, "started.Signals = l.exec.Unread()", "started.Signals = nil"},
 	{"DeleteLast", "TestRuleDeleteLast", commitGo,
 		"if err := v.sendFor(ctx, l.ledger.authors[v.author]); err != nil {",
 		"_ = v.e.Runs.Delete(ctx, v.run, v.tidy)\n\tif err := v.sendFor(ctx, l.ledger.authors[v.author]); err != nil {"},

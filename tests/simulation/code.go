@@ -44,6 +44,7 @@ type code struct {
 	second  bool
 	seen    []string
 	handled int // signals "h"
+	taken   int // of those, by doTake
 }
 
 func (c *code) see(format string, args ...any) { c.seen = append(c.seen, fmt.Sprintf(format, args...)) }
@@ -171,6 +172,15 @@ func (c *code) node(s surface, n *node) error {
 		return c.saw(n, 100_000*first+value, err)
 	case doCondition:
 		return c.saw(n, 0, s.condition(func() bool { return c.handled >= n.N }))
+	case doTake:
+		err := s.condition(func() bool { return c.handled > c.taken })
+		if err == nil {
+			c.taken++
+		}
+		if c.taken > c.handled {
+			panic(n.ID + ": the condition holds no longer, and the wait for it has ended")
+		}
+		return c.saw(n, c.taken, err)
 	case doPatch:
 		patched := c.second && s.patched(n.ID)
 		c.see("%s %t", n.ID, patched)

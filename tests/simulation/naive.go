@@ -389,15 +389,16 @@ func (n *naive) round() bool {
 	return len(round) > 0
 }
 
+// meetConditions wakes one strand: the first with a condition that holds.
 func (n *naive) meetConditions() (met bool) {
-	for _, p := range slices.Clone(n.waits) {
+	for _, p := range n.waits {
 		if p.holds != nil && !p.settled && p.holds() {
 			n.leave(p)
 			n.settle(p, 0, nil)
-			met = true
+			return true
 		}
 	}
-	return met
+	return false
 }
 
 func (n *naive) refuseUpdates() bool {

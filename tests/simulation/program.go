@@ -34,6 +34,7 @@ const (
 	doAny       verb = "any"       // the first of Inside[0] that succeeds
 	doPatch     verb = "patch"     // Inside[0] where patched, else Inside[1]
 	doCondition verb = "condition" // N signals "h" were handled
+	doTake      verb = "take"      // a signal "h" was handled that no other node has taken
 	doWithin    verb = "within"    // Inside[0], for D at most
 	doGiveUp    verb = "give-up"   // Inside[0] as a branch, cancelled after D
 	doShield    verb = "shield"    // Inside[0], which no cancellation reaches
@@ -132,7 +133,7 @@ var waiting = []verb{doCall, doCall, doCall, doStep, doStep, doStep, doSleep, do
 
 var nesting = []verb{doParallel, doParallel, doRace, doAll, doAny, doWithin, doGiveUp, doShield, doRepeat, doPatch}
 
-var passing = []verb{doPublish, doAttribute, doNow, doRandom, doYield, doCondition, doFail}
+var passing = []verb{doPublish, doAttribute, doNow, doRandom, doYield, doCondition, doTake, doFail}
 
 func (g *generator) node(depth int) *node {
 	switch choice := g.random.IntN(20); {

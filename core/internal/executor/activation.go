@@ -67,7 +67,11 @@ func (r *Run) start(event *history.Started) {
 		}
 		return
 	}
-	r.started = event
+	if r.started, r.behavior = event, event.Behavior; r.behavior > history.Behavior {
+		r.fail(fmt.Errorf("%w: the log has behavior version %d, and this program knows versions up to %d",
+			history.ErrUnreadable, r.behavior, history.Behavior))
+		return
+	}
 	r.attributes = history.Attributes{}
 	for _, name := range event.Attributes.Sorted() {
 		r.attributes[name] = event.Attributes[name]

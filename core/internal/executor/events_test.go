@@ -91,7 +91,11 @@ func (w words) failure() *history.Failure {
 
 var readers = map[string]func(*transcript, words) history.Event{
 	"started": func(tr *transcript, w words) history.Event {
-		started := &history.Started{Generation: tr.id.Generation, Workflow: tr.workflow, Input: w.payload("input"), Seed: uint64(w.number("seed"))}
+		seed := uint64(w.number("seed"))
+		started := history.NewStarted(tr.id.Generation, tr.workflow, w.payload("input"), seed)
+		if w.named["behavior"] != "" {
+			started.Behavior = int(w.number("behavior"))
+		}
 		if base := w.number("base"); base > 0 {
 			started.Base = &history.Base{Generation: tr.id.Generation - 1, Record: int(base)}
 		}

@@ -26,6 +26,8 @@ type Run struct {
 	started *history.Started
 	scope   *Scope // the run's own: cancelled when the run is
 
+	behavior int // behavior version of the generation: see history.Behavior
+
 	// Units and turns.
 	units      []*Unit // not ended, in order of creation
 	ready      []*Unit // for the next round
@@ -184,6 +186,10 @@ func (r *Run) Turns() uint64 { return r.turns.Load() }
 
 // HasTurn says whether author's code is running just now: for the watchdog, too.
 func (r *Run) HasTurn() bool { return r.running.Load() != nil }
+
+// Since says whether the generation follows the rules that came with a behavior version: see
+// history.Behavior.
+func (r *Run) Since(version int) bool { return r.behavior >= version }
 
 // Started is the event that the generation began with; nil before its first record.
 func (r *Run) Started() *history.Started { return r.started }

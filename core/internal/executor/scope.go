@@ -68,13 +68,20 @@ func (r *Run) Cancel(scope *Scope, cause error) {
 
 // CancelByCode cancels a scope on behalf of whichever unit has the turn: what author's code calls, perhaps deferred.
 func (r *Run) CancelByCode(scope *Scope, cause error) {
-	u := r.running.Load()
-	if u == nil {
-		(&Unit{run: r}).Enter("cancel")
-	}
-	u.effects("cancel")
+	u := r.Caller("cancel")
 	r.Cancel(scope, cause)
 	u.halt()
+}
+
+// Caller gives the unit that has the turn, for calls that have no context of their own. It fails the
+// activation if no unit has the turn, or if the unit may only look.
+func (r *Run) Caller(call string) *Unit {
+	u := r.running.Load()
+	if u == nil {
+		(&Unit{run: r}).Enter(call)
+	}
+	u.Change(call)
+	return u
 }
 
 // wait is a promise that no command stands behind: mail, a condition.
@@ -111,7 +118,9 @@ func (u *Unit) Condition(scope *Scope, holds func() bool) *machine.Promise {
 	return &w.Promise
 }
 
-// meetConditions wakes those whose condition holds now, in order of waiting.
+// meetConditions wakes one of the units that wait for conditions: of the conditions that hold now,
+// the first in order of waiting counts. No other unit has a turn before the one that is woken, so its
+// condition still holds then. Logs of behavior version 0 wake all such units at once.
 func (r *Run) meetConditions() (met bool) {
 	for _, w := range append([]*wait(nil), r.waits...) {
 		if w.holds == nil || w.Settled() {
@@ -126,6 +135,9 @@ func (r *Run) meetConditions() (met bool) {
 			r.drop(w)
 			w.Keep(nil)
 			met = true
+		}
+		if met && r.Since(1) {
+			break
 		}
 	}
 	return met

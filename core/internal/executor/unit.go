@@ -266,6 +266,10 @@ func (u *Unit) Enter(call string) {
 // ofUnit says whether the caller's goroutine is one that the executor runs author's code in.
 func ofUnit() bool { return running("executor.(*Unit).main", "executor.(*Run).look") }
 
+// Change fails the activation if the unit may only look: for calls that change variables of the
+// workflow's and emit no command.
+func (u *Unit) Change(call string) { u.effects(call) }
+
 // effects fails the activation if the unit may only look: in a validator or a query.
 func (u *Unit) effects(call string) {
 	if u.readOnly {

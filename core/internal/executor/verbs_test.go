@@ -108,8 +108,8 @@ func (tr *transcript) goOn(*datadriven.TestData) string {
 	closes, ok := tr.records()[len(tr.log)-1].Closes().(*history.ContinueAsNew)
 	require.True(tr.t, ok, "the run has not continued as new")
 	tr.warm()
-	next := &history.Started{Generation: tr.id.Generation + 1, Workflow: closes.Workflow, Input: closes.Input, Seed: 2,
-		Signals: tr.live.Unread(), Attributes: tr.live.Attributes()}
+	next := history.NewStarted(tr.id.Generation+1, closes.Workflow, closes.Input, 2)
+	next.Signals, next.Attributes = tr.live.Unread(), tr.live.Attributes()
 	tr.verify()
 	tr.close()
 	tr.log, tr.workflow = nil, closes.Workflow

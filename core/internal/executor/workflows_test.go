@@ -173,6 +173,70 @@ func primitives() []registry.Definition {
 			err := workflow.AwaitCondition(ctx, func() bool { return seen >= 2 })
 			return seen, err
 		}),
+		// A lock as a workflow's author might build one.
+		define("condition-lock", func(ctx Ctx) (nothing, error) {
+			locked := false
+			workflow.HandleSignal(ctx, note, func(ctx Ctx, name string) error {
+				if err := workflow.AwaitCondition(ctx, func() bool { return !locked }); err != nil {
+					return err
+				}
+				locked = true
+				workflow.Log(ctx, name+" has the lock")
+				_, err := workflow.Execute(ctx, actA, 1)
+				workflow.Log(ctx, name+" gives it back")
+				locked = false
+				return err
+			})
+			return nothing{}, workflow.Sleep(ctx, time.Hour)
+		}),
+		define("mutex", func(ctx Ctx) (nothing, error) {
+			var lock workflow.Mutex
+			scope, cancel := workflow.WithCancel(ctx)
+			workflow.HandleSignal(ctx, note, func(Ctx, string) error { cancel(); return nil })
+			hold := func(scope Ctx, name string) func(Ctx) (nothing, error) {
+				return func(ctx Ctx) (nothing, error) {
+					err := lock.Lock(ctx)
+					told(ctx, name, err)
+					if err != nil {
+						return nothing{}, err
+					}
+					defer lock.Unlock()
+					return nothing{}, execute(ctx, actA)
+				}
+			}
+			first := workflow.Go(ctx, hold(ctx, "first"))
+			second := workflow.Go(scope, hold(scope, "second"))
+			third := workflow.Go(ctx, hold(ctx, "third"))
+			for _, f := range []workflow.Future[nothing]{first, second, third} {
+				_, _ = f.Await(ctx)
+			}
+			workflow.Log(ctx, "all are done", "free", lock.TryLock(ctx))
+			workflow.Log(ctx, "and again", "free", lock.TryLock(ctx))
+			return nothing{}, nil
+		}),
+		define("semaphore", func(ctx Ctx) (nothing, error) {
+			seats := workflow.NewSemaphore(3)
+			told(ctx, "none", seats.Acquire(ctx, 0))
+			told(ctx, "too many", seats.Acquire(ctx, 4))
+			_, err := workflow.Map(ctx, []int{2, 2, 1, 1}, func(ctx Ctx, n int) (int, error) {
+				if err := seats.Acquire(ctx, n); err != nil {
+					return 0, err
+				}
+				defer seats.Release(n)
+				return workflow.Execute(ctx, actA, n)
+			})
+			return nothing{}, err
+		}),
+		workflow.New("lock-misused", func(ctx Ctx, how string) (nothing, error) {
+			var lock workflow.Mutex
+			switch how {
+			case "unlock":
+				lock.Unlock()
+			case "condition":
+				return nothing{}, workflow.AwaitCondition(ctx, func() bool { return lock.TryLock(ctx) })
+			}
+			return nothing{}, nil
+		}),
 		define("step", func(ctx Ctx) (int, error) {
 			return workflow.Step(ctx, "count", stepCode)
 		}),

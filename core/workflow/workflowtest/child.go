@@ -40,9 +40,10 @@ func (r *run) startChild(command *history.StartChild) {
 		return
 	}
 	by := &parent{run: r, generation: generation, seq: command.Seq()}
-	started := &history.Started{Generation: 1, Workflow: command.Workflow, Input: command.Input,
-		Seed:       rand.NewPCG(r.live.Started().Seed, uint64(command.Seq())).Uint64(),
-		Attributes: command.Attributes, Parent: &history.Parent{Run: r.id, Generation: generation, Seq: command.Seq()}}
+	seed := rand.NewPCG(r.live.Started().Seed, uint64(command.Seq())).Uint64()
+	started := history.NewStarted(1, command.Workflow, command.Input, seed)
+	started.Attributes = command.Attributes
+	started.Parent = &history.Parent{Run: r.id, Generation: generation, Seq: command.Seq()}
 	r.children = append(r.children, &child{seq: command.Seq(), policy: command.ParentClosePolicy, run: env.begin(id, command.Workflow, started, by)})
 }
 

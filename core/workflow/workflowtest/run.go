@@ -50,7 +50,7 @@ func (env *Env) run(w Definition, input history.Payload) error {
 	}
 	env.Start = env.Start.UTC().Round(0)
 	env.now = env.Start
-	env.root = env.begin(env.ID, w.Name(), &history.Started{Generation: 1, Workflow: w.Name(), Input: input, Seed: env.Seed}, nil)
+	env.root = env.begin(env.ID, w.Name(), history.NewStarted(1, w.Name(), input, env.Seed), nil)
 	env.root.inbox = append(env.root.inbox, env.early...)
 	for _, c := range env.planned {
 		env.plan(c)
@@ -199,8 +199,11 @@ func (r *run) close(command history.Terminal) {
 	r.children = nil
 	if next, ok := command.(*history.ContinueAsNew); ok && !(r.env.StopAtContinueAsNew && r == r.env.root) {
 		before, live := r.live.Started(), r.live
-		r.next(&history.Started{Generation: r.generation + 1, Workflow: next.Workflow, Input: next.Input, Parent: before.Parent,
-			Seed: rand.NewPCG(before.Seed, uint64(r.generation)).Uint64(), Attributes: live.Attributes(), Signals: live.Unread()})
+		seed := rand.NewPCG(before.Seed, uint64(r.generation)).Uint64()
+		started := history.NewStarted(r.generation+1, next.Workflow, next.Input, seed)
+		started.Parent = before.Parent
+		started.Attributes, started.Signals = live.Attributes(), live.Unread()
+		r.next(started)
 		live.Close()
 		return
 	}

@@ -437,6 +437,23 @@ var patches = map[string][2]func(workflow.Context, int) (int, error){
 	"patch-deprecated": {deprecated, deprecated}, "patch-gone": {deprecated, gone},
 }
 
+// locks has handlers that wait for a lock which one at a time may hold.
+var locks = workflow.New("locks", func(ctx workflow.Context, handlers int) (most int, err error) {
+	locked, holders, ended := false, 0, 0
+	workflow.HandleSignal(ctx, note, func(ctx workflow.Context, _ string) error {
+		if err := workflow.AwaitCondition(ctx, func() bool { return !locked }); err != nil {
+			return err
+		}
+		locked, holders = true, holders+1
+		most = max(most, holders)
+		_, err := workflow.Execute(ctx, double, holders)
+		locked, holders, ended = false, holders-1, ended+1
+		return err
+	})
+	err = workflow.AwaitCondition(ctx, func() bool { return ended == handlers })
+	return most, err
+})
+
 // Recorded are the definitions as they were recorded.
 func Recorded() []workflow.Definition { return definitions(0) }
 
@@ -446,7 +463,7 @@ func Definitions() []workflow.Definition { return definitions(1) }
 func definitions(state int) []workflow.Definition {
 	all := []workflow.Definition{double, flaky, declined, panicking, slow, silent, hopeless, review, garbled, overdue, patient,
 		activities, failures, tokens, steps, timers, signals, updates, child, children, bereft, cancellation, rounds.Implement(goRound), attributes, random,
-		joins, phase, saga, resettable, echo, fails, unencodable, underWay}
+		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks}
 	for name, states := range patches { // order-insensitive: definitions are found by name
 		all = append(all, workflow.New(name, states[state]))
 	}

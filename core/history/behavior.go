@@ -1,0 +1,12 @@
+package history
+
+// Behavior is this program's behavior version: it numbers the rules by which the scheduler turns
+// events and workflow code into commands. The first event of a generation records it, and the
+// generation keeps it until its end. So a log replays under the rules that wrote it, forever.
+//
+// A change that gives other commands for the same log needs the next number. The code before the
+// change stays, for logs with a lower number (executor.Run.Since). tests/compat has logs of each.
+//
+//	0  logs without a number.
+//	1  A condition still holds when AwaitCondition returns.
+const Behavior = 1
