@@ -38,7 +38,7 @@ DURATION := 30m
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill test-kms test-faults sim sim-mutations spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill test-kms test-faults sim mutations sim-mutations spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets
@@ -101,8 +101,11 @@ FROM := 1
 sim: ## Simulate the engine among faults, SEEDS=10000 cases FROM=1; CASE=... repeats one that failed
 	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestSeeds$$' -seeds $(SEEDS) -from $(FROM) -case '$(CASE)'
 
+mutations: ## Take each rule out of the engine, one build each: a test, and the simulation, must notice
+	go test -count=1 -timeout 30m ./core/engine ./tests/simulation -run '^TestMutations$$' -mutations
+
 sim-mutations: ## Find the seeds that catch the engine without each of its rules
-	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestMutations$$' -hunt
+	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestMutations$$' -mutations -hunt
 
 spec: ## Visit every state of the protocol's model (tests/spec); go test visits a part of them
 	go run ./tests/spec

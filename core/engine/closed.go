@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
@@ -93,7 +94,12 @@ func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Su
 	if err := o.startLeft(ctx, fold.Pending()); err != nil {
 		return err
 	}
-	if err := o.close(ctx, summary, closes, commandsOf(fold.Pending())); err != nil {
+	sent := commandsOf(fold.Pending())
+	if fold.Closes != nil {
+		unsent := endUnsent(fold.Commands)
+		sent = slices.DeleteFunc(sent, func(command history.Sequenced) bool { return unsent[command.Seq()] })
+	}
+	if err := o.close(ctx, summary, closes, sent); err != nil {
 		return err
 	}
 	return o.flush(ctx)

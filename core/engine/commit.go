@@ -235,8 +235,11 @@ func goesOn(event history.Event) bool {
 	return ok && started.Base != nil
 }
 
-// stepsOf lists the steps that a record names: its author runs them.
+// stepsOf lists the steps that a record names: its author runs them. The steps of a run that has ended do not run.
 func stepsOf(l *live, rec *history.Record) (steps []int64) {
+	if l.closes != nil {
+		return nil
+	}
 	steps = append(steps, rec.Resumes...)
 	for _, command := range rec.Commands {
 		if step, ok := command.(*history.ScheduleActivity); ok && step.Inline {

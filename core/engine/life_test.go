@@ -478,6 +478,43 @@ func TestClosePolicies(t *testing.T) {
 	}
 }
 
+// TestWhatTheLastActivationBegins: what workflow code begins in the activation that ends its run comes too late for anything.
+// No task, timer or step of it runs or waits anywhere; only a child that outlives its parent starts.
+func TestWhatTheLastActivationBegins(t *testing.T) {
+	next := func(workflow.Context, int) (int, error) { return 0, nil }
+	for name, generations := range map[string]int{"completes": 1, "continues as new": 2} {
+		define := func(w *world) []workflow.Definition {
+			return withPatient(only("main", func(w *world, ctx workflow.Context, n int) (int, error) {
+				w.startStep(ctx, "step", time.Second, n)
+				workflow.Start(ctx, callDouble, n)
+				workflow.Timer(ctx, time.Minute)
+				workflow.Timer(ctx, 365*24*time.Hour)
+				workflow.StartChild(ctx, patient.With(workflow.ChildOptions{ID: "canceled"}), n)
+				workflow.StartChild(ctx, patient.With(workflow.ChildOptions{ID: "abandoned", ParentClosePolicy: workflow.AbandonChild}), n)
+				if n == generations {
+					return n, nil
+				}
+				return workflow.ContinueAsNew(ctx, next, n+1)
+			}))(w)
+		}
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, define, func(w *world) {
+				w.start("r", "main", "1")
+				w.settle()
+				require.Equal(w.t, history.Completed, w.summary("r").Status)
+				require.Empty(w.t, w.ran, "what ran, though the run had ended")
+				require.Equal(w.t, []string{"abandoned", "r"}, w.runs())
+				timers, err := w.store.DueBefore(t.Context(), time.Now().AddDate(2, 0, 0))
+				require.NoError(w.t, err)
+				require.Empty(w.t, timers, "timers that are kept for a run that has ended")
+				states, err := w.store.TasksOf(t.Context(), "r")
+				require.NoError(w.t, err)
+				require.Empty(w.t, states)
+			})
+		})
+	}
+}
+
 // TestChildThatBeginsLate: who closes a run looks for its children before the one that put an earlier record has started them.
 func TestChildThatBeginsLate(t *testing.T) {
 	define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -43,6 +44,11 @@ func (o *outbox) flush(ctx context.Context) error {
 // one that died (rules 3 and 4).
 func (v *visit) sendFor(ctx context.Context, a *author) error {
 	l := v.slot.live
+	closes := l.closes != nil && a.newest == l.position.Record
+	unsent := map[int64]bool{}
+	if closes {
+		unsent = endUnsent(a.asks)
+	}
 	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending}
 	if a.base { // the first record after a reset asks for all that was pending there
 		for _, command := range l.exec.PendingCommands() {
@@ -54,6 +60,9 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		}
 	}
 	for _, command := range a.asks {
+		if sequenced, ok := command.(history.Sequenced); ok && unsent[sequenced.Seq()] {
+			continue
+		}
 		if cancel, ok := command.(*history.CancelActivity); ok && l.ledger.steps[cancel.Seq()] != nil { // whoever runs it later knows
 			v.e.attempts.cancel(TaskKey{v.run, l.position.Generation, cancel.Seq()})
 			continue
@@ -67,8 +76,9 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 			return err
 		}
 	}
-	if l.closes != nil && a.newest == l.position.Record {
-		if err := o.close(ctx, l.summary, l.closes, l.exec.PendingCommands()); err != nil {
+	if closes {
+		sent := slices.DeleteFunc(l.exec.PendingCommands(), func(command history.Sequenced) bool { return unsent[command.Seq()] })
+		if err := o.close(ctx, l.summary, l.closes, sent); err != nil {
 			return err
 		}
 	}
@@ -79,6 +89,21 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		set(&v.sent, l.position.Generation, a.newest)
 	}
 	return nil
+}
+
+// endUnsent gives the numbers of the commands in a closing record that end with their generation before anything was sent for them:
+// their results would come too late for anything. A child that outlives its parent starts.
+func endUnsent(commands []history.Command) map[int64]bool {
+	unsent := map[int64]bool{}
+	for _, command := range commands {
+		switch command := command.(type) {
+		case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
+			if !outlives(command) {
+				unsent[command.(history.Sequenced).Seq()] = true
+			}
+		}
+	}
+	return unsent
 }
 
 func abandons(command history.Command) bool {

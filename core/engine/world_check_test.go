@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,7 @@ func (w *world) consistent() {
 	}
 	w.settle()
 	require.Empty(w.t, w.violations)
+	w.nothingHeld()
 	for _, run := range w.runs() {
 		if w.summary(run).Blocked == nil {
 			require.Empty(w.t, w.inbox(run), "inbox of run %s", run)
@@ -52,6 +54,32 @@ func (w *world) consistent() {
 		}
 	}
 	w.replays()
+}
+
+// nothingHeld checks that nothing is left of work that has ended: living processes hold nothing for it, and a long timer is kept only
+// while a log waits for it, or has taken it back.
+func (w *world) nothingHeld() {
+	w.t.Helper()
+	for _, p := range w.processes {
+		if !p.dead && p.busy == 0 {
+			require.Empty(w.t, engine.Held(p.engine), "held by %s, which has nothing to do", p.name)
+		}
+	}
+	timers, err := w.store.DueBefore(context.Background(), time.Now().AddDate(100, 0, 0))
+	require.NoError(w.t, err)
+	for _, timer := range timers {
+		require.True(w.t, w.starts(timer), "%v is kept, and no record asks for it that others follow", timer)
+	}
+}
+
+// starts says whether a log has a timer that its author had to send: not in the record that ends its generation.
+func (w *world) starts(timer engine.DueTimer) bool {
+	return slices.ContainsFunc(w.log(timer.Run, timer.Generation), func(rec *history.Record) bool {
+		return rec.Closes() == nil && slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
+			start, ok := command.(*history.StartTimer)
+			return ok && start.Seq() == timer.Seq
+		})
+	})
 }
 
 // checkLog checks every generation: no gap, time goes on, nothing happened twice, and what was decided was done.

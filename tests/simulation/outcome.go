@@ -95,8 +95,51 @@ func (c *checks) children(name string, run *checkedRun) {
 	}
 }
 
+// leftovers checks that what is kept beside the logs follows from them: a long timer, or the state of an activity, of a command
+// whose author had to send it. The author of the record that ends a generation sends nothing for what begins in it.
+func (c *checks) leftovers() {
+	timers, err := c.s.store.DueBefore(context.Background(), c.s.now.AddDate(100, 0, 0))
+	if err != nil {
+		c.s.violate("long timers cannot be read: %v", err)
+	}
+	for _, timer := range timers {
+		if !c.begun(timer.Run, timer.Generation, timer.Seq) {
+			c.s.violate("timer %d of generation %d of run %s is kept, and no record asks for it that others follow", timer.Seq, timer.Generation, timer.Run)
+		}
+	}
+	for _, name := range c.names() {
+		states, err := c.s.store.TasksOf(context.Background(), name)
+		if err != nil {
+			c.s.violate("states of activities of run %s cannot be read: %v", name, err)
+		}
+		for _, state := range states {
+			if !c.begun(name, state.Generation, state.Seq) {
+				c.s.violate("a state of activity %d of generation %d of run %s is kept, and no record asks for it that others follow", state.Seq, state.Generation, name)
+			}
+		}
+	}
+}
+
+// begun says whether a command of a generation was recorded before the record that ended it, in that generation or in those that it
+// continues after a reset.
+func (c *checks) begun(name string, generation int, seq int64) bool {
+	log := c.runs[name].generations[generation]
+	if log == nil {
+		return false
+	}
+	for _, rec := range log.records {
+		for _, command := range rec.Commands {
+			if sequenced, ok := command.(history.Sequenced); ok && sequenced.Seq() == seq && rec.Closes() == nil {
+				return true
+			}
+		}
+	}
+	return log.base != nil && c.begun(name, log.base.Generation, seq)
+}
+
 // end checks a world in which every run was asked to end.
 func (c *checks) end() {
+	c.leftovers()
 	cold := c.newWitness()
 	defer cold.engine.Close()
 	for _, name := range c.names() {

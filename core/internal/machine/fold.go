@@ -13,9 +13,11 @@ type Fold struct {
 	Started *history.Started
 	// Records is the number of the last record; Base says how many of an earlier generation come before the first.
 	Records int
-	Time    time.Time // of the last record
-	Closes  history.Terminal
-	pending []Pending
+	// Time, Commands and Closes are the last record's.
+	Time     time.Time
+	Commands []history.Command
+	Closes   history.Terminal
+	pending  []Pending
 }
 
 // Pending is a command whose answer is waited for, and when it was recorded.
@@ -52,7 +54,7 @@ func (f *Fold) Add(rec *history.Record) {
 			f.asked(command)
 		}
 	}
-	f.Records, f.Time, f.Closes = rec.Number, rec.Time, rec.Closes()
+	f.Records, f.Time, f.Commands, f.Closes = rec.Number, rec.Time, rec.Commands, rec.Closes()
 }
 
 func (f *Fold) asked(cancel history.Sequenced) {
