@@ -23,6 +23,8 @@ const mostAttempts = 10
 // A request that is throttled, or fails on its way, is tried 10 times in all, unless its context ends before, or
 // AWS_MAX_ATTEMPTS says otherwise. An answer must begin within 10 seconds: who waits longer by intention (invoking a
 // function, receiving with a wait) needs an HTTP client of its own.
+//
+// No request takes part in Lambda's recursive loop detection.
 func Load(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	options = append([]func(*config.LoadOptions) error{config.WithHTTPClient(newHTTPClient())}, options...)
 	loaded, err := config.LoadDefaultConfig(ctx, options...)
@@ -32,6 +34,7 @@ func Load(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.
 	if loaded.Retryer == nil { // as an option, it would have the SDK ignore AWS_MAX_ATTEMPTS
 		loaded.Retryer = newRetryer
 	}
+	loaded.APIOptions = append(loaded.APIOptions, withoutLineage)
 	return loaded, nil
 }
 

@@ -41,6 +41,7 @@ var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "DeadletterTime
 // deployment is a module of somebody else's, deployed with this project's template.
 type deployment struct {
 	folder  string // of the module, a copy of testdata/theirs
+	flags   string // of go build
 	address string
 	client  *client.Client
 	sqs     *awssqs.Client
@@ -143,7 +144,8 @@ func (d *deployment) close() error {
 
 // deploy builds and deploys what the module is by now.
 func (d *deployment) deploy(ctx context.Context) (err error) {
-	d.address, err = run(ctx, "deploy", []string{"STACK=" + stack, "TEMPLATE=" + filepath.Join(d.folder, "template.yaml"), "GOFLAGS=-mod=mod"}, parameters...)
+	environment := []string{"STACK=" + stack, "TEMPLATE=" + filepath.Join(d.folder, "template.yaml"), "GOFLAGS=-mod=mod " + d.flags}
+	d.address, err = run(ctx, "deploy", environment, parameters...)
 	return err
 }
 

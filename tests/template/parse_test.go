@@ -53,6 +53,7 @@ type function struct {
 	Role          value   `yaml:"Role"`
 	Timeout       value   `yaml:"Timeout"`
 	Architectures []value `yaml:"Architectures"`
+	RecursiveLoop string  `yaml:"RecursiveLoop"`
 	LoggingConfig struct {
 		LogGroup value `yaml:"LogGroup"`
 	} `yaml:"LoggingConfig"`

@@ -10,9 +10,11 @@ from pathlib import Path
 from localstack.runtime import hooks
 from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
 from localstack.services.lambda_.invocation.lambda_models import InvocationResult
+from localstack.services.lambda_.invocation.models import lambda_stores
 from localstack.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 
+from reprise_localstack import loops
 from reprise_localstack.process import Ended, Invocation, Log, Process, StartFailed, TimedOut
 
 LOG = logging.getLogger(__name__)
@@ -106,9 +108,10 @@ class ProcessExecutor(RuntimeExecutor):
         self.log.line(f"START RequestId: {id} Version: {self.function_version.id.qualifier}")
         began = time.monotonic()
         try:
-            answer = self._process_that_waits().invoke(self._invocation(payload))
+            invocation = self._invocation(payload)
+            answer = self._process_that_waits().invoke(invocation)
             body, is_error = answer.payload, answer.is_error
-        except (OSError, StartFailed, Ended, TimedOut) as error:
+        except (OSError, StartFailed, Ended, TimedOut, loops.RecursiveInvocation) as error:
             body, is_error = self._report(id, error), True
         self.log.line(f"END RequestId: {id} Duration: {(time.monotonic() - began) * 1000:.2f} ms")
         return InvocationResult(id, body, is_error=is_error, logs=self.log.since(position))
@@ -124,13 +127,19 @@ class ProcessExecutor(RuntimeExecutor):
 
     def _invocation(self, payload) -> Invocation:
         deadline = time.time() + self.function_version.config.timeout
+        arn, event = self.function_version.id.unqualified_arn(), payload["payload"]
         return Invocation(
             id=payload["invoke-id"],
             arn=payload["invoked-function-arn"],
-            trace=payload["trace-id"],
-            payload=payload["payload"].encode(),
+            trace=loops.count(arn, self._recursive_loop(), payload["trace-id"], event),
+            payload=event.encode(),
             deadline_ms=int(deadline * 1000),
         )
+
+    def _recursive_loop(self) -> str:
+        """The function's setting, which is not of a version: Allow or Terminate."""
+        id = self.function_version.id
+        return lambda_stores[id.account][id.region].functions[id.function_name].recursive_loop
 
     def _report(self, id: str, error: Exception) -> bytes:
         """What Lambda answers when the function cannot."""
@@ -139,6 +148,8 @@ class ProcessExecutor(RuntimeExecutor):
                 return error.args[0]
             case TimedOut():
                 kind, message = "Sandbox.Timedout", f"Task timed out after {self.function_version.config.timeout}.00 seconds"
+            case loops.RecursiveInvocation():
+                kind, message = "RecursiveInvocationException", str(error)
             case Ended():
                 kind, message = "Runtime.ExitError", f"Runtime exited with error: {error}"
             case _:

@@ -77,3 +77,22 @@ def pollers_like_those_of_aws():
     esm_worker.ExponentialBackoff = prompt
     SqsPoller.__init__ = long_polling
     SqsPoller.handle_messages = concurrently
+
+
+@hooks.on_infra_start()
+def recursive_loop_from_templates():
+    """LocalStack keeps a function's RecursiveLoop, but its CloudFormation passes the property over."""
+    from localstack.services.lambda_.resource_providers.aws_lambda_function import LambdaFunctionProvider
+
+    def setting(handle):
+        def handle_and_set(self, request):
+            event = handle(self, request)
+            loop = request.desired_state.get("RecursiveLoop", "Terminate")
+            name = event.resource_model["FunctionName"]
+            request.aws_client_factory.lambda_.put_function_recursion_config(FunctionName=name, RecursiveLoop=loop)
+            return event
+
+        return handle_and_set
+
+    LambdaFunctionProvider.create = setting(LambdaFunctionProvider.create)
+    LambdaFunctionProvider.update = setting(LambdaFunctionProvider.update)

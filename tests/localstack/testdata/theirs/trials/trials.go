@@ -15,7 +15,8 @@ import (
 
 // Definitions are all of them.
 func Definitions() []workflow.Definition {
-	return []workflow.Definition{Account, Nap, Fan, Blob, Count, Family, Crash, Exit, Doomed, Refuse, Change, Note, Chain, Double, Life}
+	return []workflow.Definition{Account, Nap, Fan, Blob, Count, Family, Crash, Exit, Doomed, Refuse, Change, Note, Chain, Double, Life,
+		Stubborn, Yield}
 }
 
 var (
@@ -137,6 +138,20 @@ var (
 		return total, nil
 	})
 	Double = activity.New("double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+)
+
+var (
+	// Stubborn calls an activity that fails so many times, and gives the number of attempts.
+	Stubborn = workflow.New("stubborn", func(ctx workflow.Context, failures int) (int, error) {
+		return workflow.Execute(ctx, Yield.With(activity.Options{Retry: activity.Retry{InitialInterval: time.Millisecond, MaxInterval: time.Millisecond}}), failures)
+	})
+	Yield = activity.New("yield", func(ctx context.Context, failures int) (int, error) {
+		attempt := activity.InfoOf(ctx).Attempt
+		if attempt <= failures {
+			return 0, errors.New("not yet")
+		}
+		return attempt, nil
+	})
 )
 
 // Life goes through all that a run waits for: steps, an activity, a timer, a signal, a child. Then it goes on as new, once.
