@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,22 +18,34 @@ import (
 // gateway has an http.Handler answer what API Gateway sends, of a REST API (payload version 1) or an HTTP API (version 2).
 type gateway struct{ handler http.Handler }
 
-// Invoke answers one event.
+// errNotHTTP is the answer to events of SQS, EventBridge and others. A 404 would count as success
+// there: SQS would delete the message.
+var errNotHTTP = errors.New("the event is not an HTTP request of API Gateway: it names no method and path; " +
+	"functions/api serves API Gateway only, remove other event sources")
+
+// Invoke answers one event. An event that is not an HTTP request is an error, so that its source
+// keeps it.
 func (g gateway) Invoke(ctx context.Context, payload json.RawMessage) (any, error) {
 	var kind struct{ Version string }
 	if err := json.Unmarshal(payload, &kind); err != nil {
-		return nil, fmt.Errorf("this is no event of API Gateway's: %w", err)
+		return nil, fmt.Errorf("decode an event of API Gateway: %w", err)
 	}
 	if kind.Version == "2.0" {
 		var event events.APIGatewayV2HTTPRequest
 		if err := json.Unmarshal(payload, &event); err != nil {
-			return nil, fmt.Errorf("an event of an HTTP API was not read: %w", err)
+			return nil, fmt.Errorf("decode an event of an HTTP API: %w", err)
+		}
+		if event.RequestContext.HTTP.Method == "" || event.RawPath == "" {
+			return nil, errNotHTTP
 		}
 		return g.invoke2(ctx, event)
 	}
 	var event events.APIGatewayProxyRequest
 	if err := json.Unmarshal(payload, &event); err != nil {
-		return nil, fmt.Errorf("an event of a REST API was not read: %w", err)
+		return nil, fmt.Errorf("decode an event of a REST API: %w", err)
+	}
+	if event.HTTPMethod == "" || event.Path == "" {
+		return nil, errNotHTTP
 	}
 	return g.invoke1(ctx, event)
 }

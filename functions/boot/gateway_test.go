@@ -71,6 +71,25 @@ func TestGatewayRefusesWhatIsNoRequest(t *testing.T) {
 	}
 }
 
+// TestEventsThatAreNotHTTPAreErrors: an answer of any kind, a 404 too, would have SQS delete the
+// message.
+func TestEventsThatAreNotHTTPAreErrors(t *testing.T) {
+	served := gateway{http.HandlerFunc(func(http.ResponseWriter, *http.Request) { require.Fail(t, "the handler was called") })}
+	for source, event := range map[string]string{
+		"SQS":            `{"Records":[{"messageId":"1","body":"{\"v\":1,\"run\":\"r\"}","eventSource":"aws:sqs"}]}`,
+		"EventBridge":    `{"version":"0","id":"1","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`,
+		"version 2":      `{"version":"2.0","detail":{}}`,
+		"without method": `{"path":"/v1/runs"}`,
+		"without path":   `{"httpMethod":"GET"}`,
+		"nothing":        `{}`,
+		"null":           `null`,
+	} {
+		answer, err := served.Invoke(t.Context(), json.RawMessage(event))
+		require.ErrorContains(t, err, "the event is not an HTTP request", source)
+		require.Nil(t, answer, source)
+	}
+}
+
 // answered is an answer of either kind.
 type answered struct {
 	StatusCode        int                 `json:"statusCode"`
