@@ -24,9 +24,19 @@ import (
 	"github.com/reprise-run/reprise/infra/system"
 )
 
+// Store keeps runs: the table, in Lambda.
+type Store interface {
+	engine.Runs
+	engine.Directory
+	engine.Due
+	engine.Tasks
+	// DeleteClosed deletes runs that ended before a time, so many at most, and says how many.
+	DeleteClosed(ctx context.Context, before time.Time, limit int) (deleted int, err error)
+}
+
 // Parts are what a system is made of. In Lambda they are made from the function's environment.
 type Parts struct {
-	Store *dynamo.Store
+	Store Store
 	Queue *sqs.Queue
 	// Resumes and Tasks are the URLs of the queues that messages are received from.
 	Resumes, Tasks string
@@ -58,10 +68,16 @@ type System struct {
 func New(parts Parts) (*System, error) {
 	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
 	e, err := engine.New(engine.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
-		Clock: system.Clock{}, Authors: authors{}, NewID: system.NewID},
+		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID},
 		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
 			Retention: parts.Retention, Poll: poll})
 	return &System{parts, e}, err
+}
+
+// newAuthor names an invocation by 80 random bits, which its records repeat.
+func newAuthor() string {
+	const length = 16
+	return system.NewID()[:length]
 }
 
 // keyed reads the key that signs completion tokens. Most functions do without: each start of theirs is a request faster.
@@ -84,14 +100,15 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 		bare := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table}) // data keys are not sealed by themselves
 		codec.Seal = seal.New(kms.New(kms.Config{Client: awskms.NewFromConfig(config), Key: env.kmsKey, Table: env.table, Wrapped: bare}))
 	}
+	store := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec})
 	parts := Parts{
-		Store:   dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec}),
+		Store:   store,
 		Queue:   sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks, Dead: env.dead, Codec: codec}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
 		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention, Seal: codec.Seal,
 	}
 	if key != nil {
-		if parts.TokenKey, err = key(ctx, parts.Store); err != nil {
+		if parts.TokenKey, err = key(ctx, store); err != nil {
 			return nil, fmt.Errorf("the key that signs completion tokens was not read: %w", err)
 		}
 	}

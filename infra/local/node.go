@@ -72,7 +72,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	store := config.Store
 	var err error
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
-		Authors: newAuthors(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
+		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
 			TokenKey: config.TokenKey, LiveRuns: config.LiveRuns, Retention: config.Retention, StuckAfter: config.StuckAfter})
 	if err == nil {

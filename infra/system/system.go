@@ -1,4 +1,5 @@
-// Package system gives the engine the machine's own clock and randomness.
+// Package system gives the engine the machine's clock and randomness, and tells which authors of
+// records may be alive.
 package system
 
 import (

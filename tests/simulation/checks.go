@@ -70,7 +70,7 @@ func newChecks(s *simulation) *checks {
 func (c *checks) newWitness() *process {
 	p := &process{s: c.s, name: "witness", version: 2, ids: c.s.c.stream(ofProcesses), lives: map[string]*life{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.engine = c.s.newEngine(engine.Ports{Runs: c.s.store, Directory: c.s.store, Due: c.s.store, Tasks: c.s.store, Queue: direct{}, Clock: p, Authors: p,
+	p.engine = c.s.newEngine(engine.Ports{Runs: c.s.store, Directory: c.s.store, Due: c.s.store, Tasks: c.s.store, Queue: direct{}, Clock: p, Authors: p.newAuthors(),
 		NewID: p.newID}, p)
 	return p
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // process is one instance of a function, or the embedded server: an engine with a cache and a clock of its own. Dead, it
@@ -32,7 +33,6 @@ type process struct {
 	ids     *rand.Rand
 	lives   map[string]*life // of runs in its memory
 	authors int
-	alive   map[string]bool
 }
 
 // life is a run in a process's memory.
@@ -51,19 +51,16 @@ const (
 	roleNode       = "node"
 )
 
-// authorSkew is how long after its deadline an author may still be alive, by anybody's clock.
-const authorSkew = 5 * time.Second
-
 func (s *simulation) newProcess(role string) *process {
 	number := len(s.processes) + 1
 	r := rand.New(rand.NewPCG(s.c.Seed, uint64(ofProcesses+1000*number))) //nolint:gosec // repeatable on purpose
-	p := &process{s: s, name: fmt.Sprintf("%s-%d", role, number), role: role, version: s.version, ids: r, lives: map[string]*life{}, alive: map[string]bool{}}
+	p := &process{s: s, name: fmt.Sprintf("%s-%d", role, number), role: role, version: s.version, ids: r, lives: map[string]*life{}}
 	if s.limits.skew > 0 {
 		p.off = time.Duration(r.Int64N(int64(s.limits.skew))) - s.limits.skew/2
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	port := &port{s, p}
-	p.engine = s.newEngine(engine.Ports{Runs: port, Directory: port, Due: port, Tasks: port, Queue: port, Clock: p, Authors: p, NewID: p.newID,
+	p.engine = s.newEngine(engine.Ports{Runs: port, Directory: port, Due: port, Tasks: port, Queue: port, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
 		Together: s.limits.together}, p)
 	s.mu.Lock()
 	s.processes = append(s.processes, p)
@@ -204,34 +201,18 @@ func (p *process) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	}
 }
 
-// Begin implements engine.Authors.
-func (p *process) Begin(deadline time.Time) (author string, until time.Time) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	p.authors++
-	author = fmt.Sprintf("%s.%d", p.name, p.authors)
+// newAuthors makes those that the process's role has in use: a function's end with their deadlines,
+// the server's with it.
+func (p *process) newAuthors() engine.Authors {
 	if p.role == roleNode {
-		p.alive[author] = true
-		return author, time.Time{}
+		return system.NewProcess(p.name)
 	}
-	return author, deadline.Add(authorSkew)
-}
-
-// End implements engine.Authors.
-func (p *process) End(author string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	delete(p.alive, author)
-}
-
-// Dead implements engine.Authors.
-func (p *process) Dead(author string, until, now time.Time) bool {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	if p.role == roleNode {
-		return !until.IsZero() && !now.Before(until) || !p.alive[author]
-	}
-	return !now.Before(until)
+	return system.Invocations{NewID: func() string {
+		p.s.mu.Lock()
+		defer p.s.mu.Unlock()
+		p.authors++
+		return fmt.Sprintf("%s.%d", p.name, p.authors)
+	}}
 }
 
 // job is an activity or a step under way.
