@@ -1,9 +1,5 @@
 //go:build localstack
 
-// Package localstack holds the tests of the deployed system: a module of somebody else's is built and deployed with this
-// project's template to LocalStack, and driven through its public face alone, the API and what SQS and EventBridge bring.
-//
-//	make test-localstack
 package localstack
 
 import (
