@@ -239,7 +239,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 		retention = -1
 	}
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: version(),
-		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, Retention: retention})
+		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, Retention: retention})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}
 	}

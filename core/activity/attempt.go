@@ -21,6 +21,9 @@ type Info struct {
 	// IdempotencyKey is the same for all attempts of one call, and for no other call: give it to services that can tell
 	// repetitions by a key.
 	IdempotencyKey string
+	// DataFolder is the folder in which an embedded server keeps its data. An activity may keep files there, in a folder of
+	// its own. It is empty on AWS and in workflowtest.
+	DataFolder string
 }
 
 // InfoOf gives the attempt's info. The zero Info where the context is not an activity's.
@@ -34,7 +37,7 @@ func InfoOf(ctx context.Context) Info {
 		id = fmt.Sprintf("activity-%d", a.Seq)
 	}
 	return Info{RunID: a.Run, Generation: a.Generation, Activity: a.Activity, ID: id, Attempt: a.Number, Scheduled: a.Scheduled,
-		IdempotencyKey: fmt.Sprintf("%s/%d/%d", a.Run, a.Generation, a.Seq)}
+		IdempotencyKey: fmt.Sprintf("%s/%d/%d", a.Run, a.Generation, a.Seq), DataFolder: a.DataFolder}
 }
 
 // Heartbeat says that the attempt is alive, and how far it is. The error is not nil once it should stop: the run gave it up,

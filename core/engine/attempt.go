@@ -87,7 +87,8 @@ var errBeat = errors.New("no heartbeat in time")
 // not; when the run asks it to stop, its context ends, and its answer counts.
 func (t *try) perform(invocation context.Context, of *underway, perform registry.Activity, beat func(history.Payload) error) {
 	a := &attempt.Attempt{Run: t.key.Run, Generation: t.key.Generation, Seq: t.key.Seq, ID: t.command.ID, Activity: t.command.Activity,
-		Number: t.number, Scheduled: t.scheduled, Worker: t.e.config.Worker, Details: t.details, Token: t.token}
+		Number: t.number, Scheduled: t.scheduled, Worker: t.e.config.Worker, Details: t.details, Token: t.token,
+		DataFolder: t.e.config.DataFolder}
 	ended := make(chan outcome, 1) // by whatever comes first
 	deadline, late := time.Time{}, history.ErrTimeout
 	if t.limit >= 0 {

@@ -43,6 +43,8 @@ type Config struct {
 	Logger *slog.Logger
 	// TokenKey signs completion tokens: 32 random bytes that outlive the process.
 	TokenKey []byte
+	// DataFolder is where the process keeps its data, for activities: see activity.Info. Empty: it keeps none in files.
+	DataFolder string
 }
 
 // Engine is safe for concurrent use.

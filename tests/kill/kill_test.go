@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -26,10 +27,9 @@ func TestNothingIsLostWhenTheServerIsKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	defer cancel()
 	random := rand.New(rand.NewPCG(seed, 0))
-	ledger := order.Ledger(t.TempDir())
 	plans := make([]*plan, runs)
 	for i := range plans {
-		plans[i] = newPlan(random, i, ledger)
+		plans[i] = newPlan(random, i)
 	}
 	random.Shuffle(runs, func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
 
@@ -41,6 +41,9 @@ func TestNothingIsLostWhenTheServerIsKilled(t *testing.T) {
 	c.wait.Wait()
 	require.Empty(t, c.errs, "server:\n%s", s.Last)
 
+	ledger, err := order.OpenLedger(filepath.Join(s.Data, "orders"), "")
+	require.NoError(t, err)
+	defer ledger.Close()
 	a := newAccount(t, c, ledger)
 	a.collect(ctx, plans)
 	settled := time.Since(began)

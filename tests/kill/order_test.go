@@ -59,10 +59,10 @@ type plan struct {
 	pauses [3]time.Duration
 }
 
-func newPlan(r *rand.Rand, i int, ledger order.Ledger) *plan {
+func newPlan(r *rand.Rand, i int) *plan {
 	upTo := func(most time.Duration) order.Duration { return order.Duration(r.Int64N(int64(most))) }
 	p := &plan{run: fmt.Sprintf("order-%04d", i), fate: fates[i%len(fates)]}
-	p.input = order.Input{Customer: fmt.Sprint("customer ", i%17), Address: "12 Park Row", Ledger: ledger,
+	p.input = order.Input{Customer: fmt.Sprint("customer ", i%17), Address: "12 Park Row",
 		Items:         []order.Item{{SKU: "tea", Quantity: 1 + i%3, Cents: 450}},
 		ApproveWithin: order.Duration([]time.Duration{10 * time.Minute, 20 * time.Minute}[r.IntN(2)]), // longer ones are kept elsewhere
 		Faults:        order.Faults{DeclineCard: p.fate == declined, NoCarrier: p.fate == undeliverable, Fail: r.IntN(3), Slow: upTo(200 * time.Millisecond)}}

@@ -17,9 +17,10 @@ import (
 
 // Input says what to audit.
 type Input struct {
-	// Path of a go.mod; its go.sum lies beside it. One that is not absolute begins where the server was started.
+	// Path of a go.mod; its go.sum lies beside it. A path that is not absolute begins at the server's working directory.
+	// It must lie in a folder that the server's operator allows: see [Folders].
 	Path string `json:"path"`
-	// Cache is the module cache. Empty: the one that the go command uses.
+	// Cache is the module cache. Empty: the one that the go command uses. Another one must lie in an allowed folder.
 	Cache string `json:"cache,omitempty"`
 }
 

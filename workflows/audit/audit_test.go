@@ -43,6 +43,7 @@ func goModVerify(t *testing.T, folder string) (wait func() (audit.Verdict, strin
 
 func TestVerdictOnThisRepositoryIsThatOfGoModVerify(t *testing.T) {
 	root := filepath.Join("..", "..")
+	t.Setenv(audit.Folders, root)
 	env := workflowtest.New(t)
 	expected := goModVerify(t, root) // meanwhile: some modules have thousands of files
 
@@ -79,6 +80,7 @@ func (m tea) write(t *testing.T, name, text string) {
 func newTea(t *testing.T) tea {
 	t.Helper()
 	m := tea(t.TempDir())
+	t.Setenv(audit.Folders, string(m))
 	t.Setenv("GOMODCACHE", m.path("cache"))
 	const goMod = "module example.com/tea\n\ngo 1.26\n"
 	m.write(t, folder+"go.mod", goMod)
@@ -112,17 +114,18 @@ func TestWhatWasTamperedWithIsFound(t *testing.T) {
 		missing int
 		problem string
 	}{
-		"untouched":       {nil, audit.Verified, 0, ""},
-		"a file changed":  {map[string]string{folder + "tea.go": "package tea\n"}, audit.Modified, 0, "tea@v1.0.0 has been modified"},
-		"a file more":     {map[string]string{folder + "milk.go": "package tea\n"}, audit.Modified, 0, "tea@v1.0.0 has been modified"},
-		"the zip broken":  {map[string]string{download + ".zip": "no zip"}, audit.Modified, 0, "cannot be checked"},
-		"the go.mod":      {map[string]string{download + ".mod": "module example.com/tea\n"}, audit.Modified, 0, ".mod has been modified"},
-		"a checksum lost": {map[string]string{download + ".ziphash": gone}, audit.Modified, 0, "lost its checksum"},
-		"the zip gone":    {map[string]string{download + ".zip": gone}, audit.Verified, 0, ""},
-		"the folder gone": {map[string]string{folder: gone}, audit.Verified, 0, ""},
-		"both gone":       {map[string]string{folder: gone, download + ".zip": gone}, audit.Verified, 1, ""},
-		"half extracted":  {map[string]string{folder + "tea.go": gone, download + ".partial": "now"}, audit.Verified, 0, ""},
-		"not in go.sum":   {map[string]string{"program/go.sum": gone}, audit.Modified, 0, "no checksum of it"},
+		"untouched":        {nil, audit.Verified, 0, ""},
+		"a file changed":   {map[string]string{folder + "tea.go": "package tea\n"}, audit.Modified, 0, "tea@v1.0.0 has been modified"},
+		"a file more":      {map[string]string{folder + "milk.go": "package tea\n"}, audit.Modified, 0, "tea@v1.0.0 has been modified"},
+		"the zip broken":   {map[string]string{download + ".zip": "no zip"}, audit.Modified, 0, "cannot be checked"},
+		"the go.mod":       {map[string]string{download + ".mod": "module example.com/tea\n"}, audit.Modified, 0, ".mod has been modified"},
+		"a checksum lost":  {map[string]string{download + ".ziphash": gone}, audit.Modified, 0, "lost its checksum"},
+		"another checksum": {map[string]string{download + ".ziphash": "the secret"}, audit.Modified, 0, "does not contain a checksum"},
+		"the zip gone":     {map[string]string{download + ".zip": gone}, audit.Verified, 0, ""},
+		"the folder gone":  {map[string]string{folder: gone}, audit.Verified, 0, ""},
+		"both gone":        {map[string]string{folder: gone, download + ".zip": gone}, audit.Verified, 1, ""},
+		"half extracted":   {map[string]string{folder + "tea.go": gone, download + ".partial": "now"}, audit.Verified, 0, ""},
+		"not in go.sum":    {map[string]string{"program/go.sum": gone}, audit.Modified, 0, "no checksum of it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newTea(t)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,12 @@ func check(_ context.Context, q Question) (Finding, error) {
 	if err != nil {
 		return Finding{}, activity.NonRetryable(err)
 	}
-	m := &cached{Sum: q.Sum, folder: filepath.Join(q.Cache, filepath.FromSlash(path)+"@"+version),
-		download: filepath.Join(q.Cache, "cache", "download", filepath.FromSlash(path), "@v", version)}
+	cache, err := openCache(q.Cache)
+	if err != nil {
+		return Finding{}, err
+	}
+	defer func() { _ = cache.Close() }()
+	m := &cached{Sum: q.Sum, cache: cache, folder: path + "@" + version, download: "cache/download/" + path + "/@v/" + version}
 	goMod, err := m.goMod()
 	if err != nil || goMod.Problem != "" {
 		return goMod, err
@@ -55,60 +60,105 @@ func check(_ context.Context, q Question) (Finding, error) {
 // cached is where a module is, if it is in the cache.
 type cached struct {
 	Sum
+	cache    *os.Root
 	folder   string // of its files
 	download string // and an ending: .mod, .zip, …
 }
 
 func (m *cached) goMod() (Finding, error) {
 	file := m.download + ".mod"
-	if there, err := exists(file); !there || m.GoMod == "" {
+	if there, err := m.exists(file); !there || m.GoMod == "" {
 		return Finding{Missing: true}, err
 	}
-	sum, err := dirhash.DefaultHash([]string{"go.mod"}, func(string) (io.ReadCloser, error) { return os.Open(file) })
+	sum, err := dirhash.DefaultHash([]string{"go.mod"}, func(string) (io.ReadCloser, error) { return m.cache.Open(file) })
 	return m.compare(file, sum, m.GoMod, err)
 }
 
 func (m *cached) files() (Finding, error) {
-	zip, err := exists(m.download + ".zip")
+	zipped, err := m.exists(m.download + ".zip")
 	if err != nil {
 		return Finding{}, err
 	}
 	folder, err := m.extracted()
-	if err != nil || !zip && !folder {
+	if err != nil || !zipped && !folder {
 		return Finding{Missing: true}, err
 	}
-	noted, err := os.ReadFile(m.download + ".ziphash")
+	noted, err := m.cache.ReadFile(m.download + ".ziphash")
 	if errors.Is(err, fs.ErrNotExist) {
 		return Finding{Problem: "the cache has lost its checksum: " + m.download + ".ziphash"}, nil
 	} else if err != nil {
 		return Finding{}, err
 	}
 	want := strings.TrimSpace(string(noted))
+	if !isSum(want) {
+		return Finding{Problem: m.download + ".ziphash does not contain a checksum"}, nil
+	}
 	if m.Files != "" && m.Files != want {
 		return m.compare(m.download+".ziphash", want, m.Files, nil)
 	}
-	if zip {
-		sum, err := dirhash.HashZip(m.download+".zip", dirhash.DefaultHash)
+	if zipped {
+		sum, err := m.hashZip(m.download + ".zip")
 		if finding, err := m.compare(m.download+".zip", sum, want, err); err != nil || finding.Problem != "" {
 			return finding, err
 		}
 	}
 	if folder {
-		sum, err := dirhash.HashDir(m.folder, m.Path+"@"+m.Version.Version, dirhash.DefaultHash)
+		sum, err := m.hashFolder()
 		return m.compare(m.folder, sum, want, err)
 	}
 	return Finding{}, nil
 }
 
+// hashZip is dirhash.HashZip within the cache.
+func (m *cached) hashZip(name string) (string, error) {
+	file, err := m.cache.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	packed, err := zip.NewReader(file, info.Size())
+	if err != nil {
+		return "", err
+	}
+	names, byName := make([]string, 0, len(packed.File)), map[string]*zip.File{}
+	for _, f := range packed.File {
+		names = append(names, f.Name)
+		byName[f.Name] = f
+	}
+	return dirhash.DefaultHash(names, func(name string) (io.ReadCloser, error) { return byName[name].Open() })
+}
+
+// hashFolder is dirhash.HashDir within the cache.
+func (m *cached) hashFolder() (string, error) {
+	prefix := m.Path + "@" + m.Version.Version
+	var names []string
+	err := fs.WalkDir(m.cache.FS(), m.folder, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, prefix+strings.TrimPrefix(name, m.folder))
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return dirhash.DefaultHash(names, func(name string) (io.ReadCloser, error) {
+		return m.cache.Open(m.folder + strings.TrimPrefix(name, prefix))
+	})
+}
+
 // extracted says whether the folder is there, and whole: see cmd/go's modfetch.DownloadDir.
 func (m *cached) extracted() (bool, error) {
-	if partial, err := exists(m.download + ".partial"); partial || err != nil {
+	if partial, err := m.exists(m.download + ".partial"); partial || err != nil {
 		return false, err
 	}
-	if noted, err := exists(m.download + ".ziphash"); !noted || err != nil {
+	if noted, err := m.exists(m.download + ".ziphash"); !noted || err != nil {
 		return false, err
 	}
-	return exists(m.folder)
+	return m.exists(m.folder)
 }
 
 func (m *cached) compare(what, sum, want string, err error) (Finding, error) {
@@ -118,8 +168,8 @@ func (m *cached) compare(what, sum, want string, err error) (Finding, error) {
 	return Finding{Problem: fmt.Sprintf("%s has been modified: its checksum is %s, not %s", what, sum, want)}, nil
 }
 
-func exists(name string) (bool, error) {
-	_, err := os.Stat(name)
+func (m *cached) exists(name string) (bool, error) {
+	_, err := m.cache.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,20 +41,19 @@ type Sum struct {
 }
 
 func list(_ context.Context, input Input) (Listing, error) {
-	text, err := os.ReadFile(input.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Listing{}, activity.NonRetryable(err)
-	} else if err != nil {
+	if filepath.Base(input.Path) != "go.mod" {
+		return Listing{}, activity.NonRetryable(fmt.Errorf("input.path %q must name a go.mod", input.Path))
+	}
+	folder, err := open(filepath.Dir(input.Path))
+	if err != nil {
 		return Listing{}, err
 	}
-	file, err := modfile.Parse(input.Path, text, nil)
-	if err == nil && file.Module == nil {
-		err = fmt.Errorf("%s names no module", input.Path)
-	}
+	defer func() { _ = folder.Close() }()
+	file, err := readMod(folder)
 	if err != nil {
-		return Listing{}, activity.NonRetryable(err)
+		return Listing{}, err
 	}
-	sums, err := readSums(filepath.Join(filepath.Dir(input.Path), "go.sum"))
+	sums, err := readSums(folder)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -65,9 +66,33 @@ func list(_ context.Context, input Input) (Listing, error) {
 	return Listing{Module: file.Module.Mod.Path, Cache: cache, Sums: sums, Unrecorded: unrecorded(file, sums)}, nil
 }
 
-// readSums reads a go.sum, in its order. A module without dependencies needs none.
-func readSums(file string) ([]Sum, error) {
-	text, err := os.ReadFile(file)
+// readMod reads the go.mod. Its errors quote nothing: a caller may not read what is not a go.mod.
+func readMod(folder *os.Root) (*modfile.File, error) {
+	text, err := folder.ReadFile("go.mod")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, activity.NonRetryable(err)
+	} else if err != nil {
+		return nil, err
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	var lines modfile.ErrorList
+	switch {
+	case errors.As(err, &lines):
+		err = fmt.Errorf("go.mod:%d: this line cannot be parsed; see go mod edit -json", lines[0].Pos.Line)
+	case err != nil:
+		err = errors.New("go.mod cannot be parsed; see go mod edit -json")
+	case file.Module == nil:
+		err = errors.New("go.mod names no module")
+	}
+	if err != nil {
+		return nil, activity.NonRetryable(err)
+	}
+	return file, nil
+}
+
+// readSums reads a go.sum, in its order. A module without dependencies needs none. Its errors quote nothing.
+func readSums(folder *os.Root) ([]Sum, error) {
+	text, err := folder.ReadFile("go.sum")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -82,8 +107,8 @@ func readSums(file string) ([]Sum, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		if len(fields) != 3 {
-			return nil, activity.NonRetryable(fmt.Errorf("%s:%d: module, version and checksum expected", file, number))
+		if len(fields) != 3 || !isSum(fields[2]) || module.CheckPath(fields[0]) != nil {
+			return nil, activity.NonRetryable(fmt.Errorf("go.sum:%d: module, version and checksum expected", number))
 		}
 		version, goMod := strings.CutSuffix(fields[1], "/go.mod")
 		v := Version{fields[0], version}
@@ -100,6 +125,13 @@ func readSums(file string) ([]Sum, error) {
 		}
 	}
 	return sums, nil
+}
+
+// isSum says whether a text is a checksum as go.sum has them.
+func isSum(text string) bool {
+	hash, ok := strings.CutPrefix(text, "h1:")
+	sum, err := base64.StdEncoding.DecodeString(hash)
+	return ok && err == nil && len(sum) == sha256.Size
 }
 
 // unrecorded gives what go.mod requires and go.sum has no checksum of. What is replaced by a folder needs none.

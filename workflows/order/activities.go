@@ -14,7 +14,7 @@ type Booking struct {
 	// Order is the order's number. It is drawn before anything is done, so that undoing can name what was to be done, even
 	// where no answer came back.
 	Order  string `json:"order"`
-	Ledger Ledger `json:"ledger,omitempty"`
+	Ledger string `json:"ledger,omitempty"`
 	Faults Faults `json:"faults,omitzero"`
 }
 
@@ -83,8 +83,13 @@ func (b Booking) once(ctx context.Context, kind Kind, what string) (confirmation
 	if err := b.Faults.wait(ctx); err != nil {
 		return "", err
 	}
+	ledger, err := OpenLedger(ledgers(ctx), b.Ledger)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = ledger.Close() }()
 	info := activity.InfoOf(ctx)
-	confirmation, err = b.Ledger.Do(kind, Entry{Key: info.IdempotencyKey, Run: info.RunID, Order: b.Order, What: what})
+	confirmation, err = ledger.Do(kind, Entry{Key: info.IdempotencyKey, Run: info.RunID, Order: b.Order, What: what})
 	if err == nil {
 		err = b.Faults.strike(ctx)
 	}
@@ -97,7 +102,12 @@ func undo(kind Kind) func(context.Context, Booking) (struct{}, error) {
 		if err := b.Faults.wait(ctx); err != nil {
 			return struct{}{}, err
 		}
-		err := b.Ledger.Undo(kind, b.Order)
+		ledger, err := OpenLedger(ledgers(ctx), b.Ledger)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer func() { _ = ledger.Close() }()
+		err = ledger.Undo(kind, b.Order)
 		if err == nil {
 			err = b.Faults.strike(ctx)
 		}

@@ -15,8 +15,9 @@ type Input struct {
 	Items    []Item `json:"items"`
 	// ApproveWithin is how long the order waits for its approval. Empty: 24h.
 	ApproveWithin Duration `json:"approveWithin,omitzero"`
-	// Ledger is the folder in which the activities note what they do. Empty: see [Ledger].
-	Ledger Ledger `json:"ledger,omitempty"`
+	// Ledger names the folder in which the activities note what they do. It lies within the [Folder] that the server's
+	// operator allows. Empty: that folder itself.
+	Ledger string `json:"ledger,omitempty"`
 	// Faults to try the workflow with.
 	Faults Faults `json:"faults,omitzero"`
 }

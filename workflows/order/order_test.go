@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -16,8 +17,17 @@ func shop(t *testing.T) (*workflowtest.Env, order.Input) {
 	t.Helper()
 	env := workflowtest.New(t)
 	env.Register(order.Reserve, order.Release, order.Charge, order.Refund, order.Ship, order.Recall)
-	return env, order.Input{Customer: "Ada", Address: "12 Park Row", Items: []order.Item{{SKU: "tea", Quantity: 2, Cents: 450}},
-		Ledger: order.Ledger(t.TempDir())}
+	t.Setenv(order.Folder, t.TempDir())
+	return env, order.Input{Customer: "Ada", Address: "12 Park Row", Items: []order.Item{{SKU: "tea", Quantity: 2, Cents: 450}}, Ledger: "shop"}
+}
+
+// books opens the ledger that the shop's orders keep.
+func books(t *testing.T) order.Ledger {
+	t.Helper()
+	ledger, err := order.OpenLedger(os.Getenv(order.Folder), "shop")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ledger.Close()) })
+	return ledger
 }
 
 func approve(env *workflowtest.Env, after time.Duration) {
@@ -63,7 +73,7 @@ func TestAnApprovedOrderIsShipped(t *testing.T) {
 	require.Equal(t, "Grace", receipt.ApprovedBy)
 	require.Equal(t, "12 Park Row", receipt.Address)
 	require.NotEmpty(t, receipt.Charge)
-	require.Equal(t, everything, effective(t, input.Ledger))
+	require.Equal(t, everything, effective(t, books(t)))
 	require.Equal(t, order.Shipped, workflowtest.State[order.Progress](env).Stage)
 	customer, _ := workflowtest.Attribute(env, order.Customer)
 	cents, _ := workflowtest.Attribute(env, order.Total)
@@ -81,8 +91,8 @@ func TestLostAnswersDoNothingTwice(t *testing.T) {
 	_, err := workflowtest.Run(env, order.Workflow, input)
 
 	require.NoError(t, err)
-	require.Equal(t, everything, effective(t, input.Ledger))
-	require.Equal(t, 1, done(t, input.Ledger, order.Charges))
+	require.Equal(t, everything, effective(t, books(t)))
+	require.Equal(t, 1, done(t, books(t), order.Charges))
 }
 
 func TestWhatGoesWrongUndoesEverything(t *testing.T) {
@@ -111,8 +121,8 @@ func TestWhatGoesWrongUndoesEverything(t *testing.T) {
 			_, err := workflowtest.Run(env, order.Workflow, input)
 
 			require.Equal(t, c.failure, workflow.FailureType(err), "%v", err)
-			require.Equal(t, c.charges, done(t, input.Ledger, order.Charges))
-			require.Equal(t, nothing, effective(t, input.Ledger))
+			require.Equal(t, c.charges, done(t, books(t), order.Charges))
+			require.Equal(t, nothing, effective(t, books(t)))
 			require.Equal(t, c.after, env.Elapsed())
 			require.Equal(t, order.Undone, workflowtest.State[order.Progress](env).Stage)
 		})
@@ -126,8 +136,8 @@ func TestAnOrderThatWaitsIsCancelled(t *testing.T) {
 	_, err := workflowtest.Run(env, order.Workflow, input)
 
 	require.ErrorIs(t, err, workflow.ErrCancelled)
-	require.Equal(t, 1, done(t, input.Ledger, order.Charges))
-	require.Equal(t, nothing, effective(t, input.Ledger))
+	require.Equal(t, 1, done(t, books(t), order.Charges))
+	require.Equal(t, nothing, effective(t, books(t)))
 	require.Equal(t, time.Hour, env.Elapsed())
 }
 
@@ -179,11 +189,12 @@ func TestAWrongInputFailsBeforeAnythingHappens(t *testing.T) {
 	for _, what := range []string{"customer", "items[0]", "approveWithin"} {
 		require.ErrorContains(t, err, what)
 	}
-	require.Equal(t, 0, done(t, input.Ledger, order.Reservations))
+	require.Equal(t, 0, done(t, books(t), order.Reservations))
 }
 
 func TestAnAttemptThatIsLateDoesNotDoWhatWasUndone(t *testing.T) {
-	ledger := order.Ledger(t.TempDir())
+	shop(t)
+	ledger := books(t)
 	late := order.Entry{Key: "o-1/1/2", Run: "o-1", Order: "number"}
 
 	require.NoError(t, ledger.Undo(order.Charges, "number"))
@@ -194,7 +205,8 @@ func TestAnAttemptThatIsLateDoesNotDoWhatWasUndone(t *testing.T) {
 }
 
 func TestOneKeyIsOneEntry(t *testing.T) {
-	ledger := order.Ledger(t.TempDir())
+	shop(t)
+	ledger := books(t)
 	first, err := ledger.Do(order.Charges, order.Entry{Key: "a", Order: "1"})
 	require.NoError(t, err)
 	again, err := ledger.Do(order.Charges, order.Entry{Key: "a", Order: "1"})

@@ -18,6 +18,8 @@ type Attempt struct {
 	Number     int // from 1
 	Scheduled  time.Time
 	Worker     string
+	// DataFolder is where the server keeps its data; empty where it keeps none in files.
+	DataFolder string
 	// Details of the last heartbeat of an earlier attempt.
 	Details history.Payload
 	// Heartbeat records progress; its error is the context's, once the activity should stop.
