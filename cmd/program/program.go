@@ -43,7 +43,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"reprise"}
 	}
-	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: stdout, err: &shared{to: stderr}, now: time.Now,
+	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: &visible{to: stdout}, err: &shared{to: &visible{to: stderr}}, now: time.Now,
 		redactor: redact.New(strings.Split(os.Getenv(redactNames), ",")...)}
 	root := p.root()
 	root.SetArgs(unflagged(args[1:]))

@@ -86,11 +86,11 @@ func (t *timeline) event(event history.Event) {
 		}
 		t.update[event.ID] = h
 	case *history.CancelRequested:
-		t.line("cancel requested", event.Reason)
+		t.line("cancel requested", shorten(event.Reason, 2*widest))
 	case *history.TerminateRequested:
-		t.line("terminate requested", event.Reason)
+		t.line("terminate requested", shorten(event.Reason, 2*widest))
 	case *history.ResetRequested:
-		t.line(fmt.Sprintf("reset to record %d", event.Record), event.Reason)
+		t.line(fmt.Sprintf("reset to record %d", event.Record), shorten(event.Reason, 2*widest))
 	default:
 		t.line(event.Kind(), "")
 	}

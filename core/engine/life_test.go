@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -619,6 +620,45 @@ func TestWhatTheSummaryShows(t *testing.T) {
 		require.Empty(w.t, w.summary("r").Attributes)
 		require.Equal(w.t, `"done"`, string(w.summary("r").State))
 	})
+}
+
+// TestTheLimitsOfAttributesHoldForWorkflows: what a start may not have, a workflow may not set.
+func TestTheLimitsOfAttributesHoldForWorkflows(t *testing.T) {
+	large, small, long := workflow.NewAttribute[string]("large"), workflow.NewAttribute[int]("small"), workflow.NewAttribute[int](strings.Repeat("n", 101))
+	var many []workflow.AttributeValue
+	for i := range history.MaxAttributes {
+		many = append(many, workflow.NewAttribute[int](fmt.Sprint("a", i)).Is(i))
+	}
+	for name, c := range map[string]struct {
+		values  []workflow.AttributeValue
+		problem string
+	}{
+		"at the limit": {append(many[1:], large.Is(strings.Repeat("x", history.MaxAttribute-2))), ""},
+		"too many":     {append(many, small.Is(1)), "there are 101 attributes, the limit is 100"},
+		"too large":    {[]workflow.AttributeValue{large.Is(strings.Repeat("x", history.MaxAttribute-1))}, `attribute "large" has 4097 bytes, the limit is 4096`},
+		"a long name":  {[]workflow.AttributeValue{long.Is(1)}, "the name of the attribute has 101 bytes, the limit is 100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+				defer func() { _ = recover() }() // nothing that code does hides it
+				for _, value := range c.values {
+					workflow.SetAttributes(ctx, value)
+				}
+				return n, nil
+			})
+			inBoth(t, define, func(w *world) {
+				w.start("r", "main", "1")
+				w.settle()
+				summary := w.summary("r")
+				if c.problem == "" {
+					require.Equal(w.t, history.Completed, summary.Status)
+					return
+				}
+				require.NotNil(w.t, summary.Blocked)
+				require.Contains(w.t, summary.Blocked.Message, "workflow.SetAttributes: "+c.problem)
+			})
+		})
+	}
 }
 
 func TestHowWorkflowsFail(t *testing.T) {

@@ -21,8 +21,6 @@ const (
 	LongestName = 100      // bytes, of a workflow, signal, update, query, attribute, type of failure
 	LongestText = 64 << 10 // bytes, of a reason or a failure's message
 
-	MostAttributes   = 100     // of a start
-	LongestAttribute = 4 << 10 // bytes, of an attribute's value
 )
 
 // StartRequest asks for a run.
@@ -215,16 +213,11 @@ func validate(request StartRequest) error {
 }
 
 func validAttributes(attributes history.Attributes) error {
-	if len(attributes) > MostAttributes {
-		return fail(TooLarge, "there are %d attributes, the limit is %d", len(attributes), MostAttributes)
-	}
-	for _, name := range attributes.Sorted() {
-		if err := validName("attribute", name); err != nil {
-			return err
-		}
-		if size := len(attributes[name]); size > LongestAttribute {
-			return fail(TooLarge, "attribute %q has %d bytes, the limit is %d: runs are searched by it, and it is no place for data", name, size, LongestAttribute)
-		}
+	switch err := attributes.Check(); {
+	case errors.Is(err, history.ErrLimit):
+		return fail(TooLarge, "%v", err)
+	case err != nil:
+		return fail(Invalid, "%v", err)
 	}
 	return nil
 }
@@ -250,12 +243,19 @@ func validID(what, id string) error {
 	return nil
 }
 
+// plainText says whether a string can be shown as it is.
+func plainText(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 func validName(what, name string) error {
 	switch {
 	case name == "":
 		return fail(Invalid, "the name of the %s is missing", what)
 	case len(name) > LongestName:
 		return fail(TooLarge, "the name of the %s has %d bytes, the limit is %d", what, len(name), LongestName)
+	case !plainText(name):
+		return fail(Invalid, "the name of the %s, %q, must be UTF-8 without control characters", what, name)
 	}
 	return nil
 }

@@ -147,8 +147,11 @@ func validFailure(failure *history.Failure) error {
 	if failure == nil {
 		return nil
 	}
-	if len(failure.Type) > LongestName {
+	switch {
+	case len(failure.Type) > LongestName:
 		return fail(TooLarge, "the type of the failure has %d bytes, the limit is %d", len(failure.Type), LongestName)
+	case !plainText(failure.Type):
+		return fail(Invalid, "the type of the failure, %q, must be UTF-8 without control characters", failure.Type)
 	}
 	return errors.Join(validText("message", failure.Message), validPayload("details", failure.Details))
 }

@@ -1,9 +1,14 @@
 package history
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Attributes are what runs are searched by: JSON values by name.
@@ -11,6 +16,43 @@ type Attributes map[string]Payload
 
 // Sorted lists the names in order.
 func (a Attributes) Sorted() []string { return slices.Sorted(maps.Keys(a)) }
+
+// Limits of a run's attributes. They are for searches, not for data.
+const (
+	MaxAttributes    = 100     // of one run
+	MaxAttribute     = 4 << 10 // bytes of one value as JSON
+	MaxAttributeName = 100     // bytes
+)
+
+// ErrLimit is the error of attributes that are too many, or too large.
+var ErrLimit = errors.New("a limit is passed")
+
+type limitError string
+
+func (e limitError) Error() string      { return string(e) }
+func (limitError) Is(target error) bool { return target == ErrLimit }
+
+func passes(format string, args ...any) error { return limitError(fmt.Sprintf(format, args...)) }
+
+// Check says why the attributes cannot be those of a run. It is [ErrLimit] where one of the limits is the reason.
+func (a Attributes) Check() error {
+	if len(a) > MaxAttributes {
+		return passes("there are %d attributes, the limit is %d", len(a), MaxAttributes)
+	}
+	for _, name := range a.Sorted() {
+		switch size := len(a[name]); {
+		case name == "":
+			return errors.New("the name of the attribute is missing")
+		case len(name) > MaxAttributeName:
+			return passes("the name of the attribute has %d bytes, the limit is %d", len(name), MaxAttributeName)
+		case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+			return fmt.Errorf("the name of the attribute, %q, must be UTF-8 without control characters", name)
+		case size > MaxAttribute:
+			return passes("attribute %q has %d bytes, the limit is %d: runs are searched by it, and it is no place for data", name, size, MaxAttribute)
+		}
+	}
+	return nil
+}
 
 func (a Attributes) writeIf(w *writer) {
 	if len(a) == 0 {

@@ -32,7 +32,8 @@ type AttributeValue struct {
 	value any
 }
 
-// SetAttributes changes what the run is searched by. It does not wait.
+// SetAttributes changes what the run is searched by. It does not wait. The run is blocked if it would have more than
+// 100 attributes, one of more than 4 KB as JSON, or a name of more than 100 bytes.
 func SetAttributes(ctx Context, values ...AttributeValue) {
 	u := ctx.enter("SetAttributes")
 	attributes := history.Attributes{}

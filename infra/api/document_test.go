@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -86,4 +89,54 @@ func TestExamplesAreTaken(t *testing.T) {
 	response, answer := w.call(http.MethodPost, "/v1/runs", string(sent))
 	require.Equal(t, http.StatusCreated, response.StatusCode, answer)
 	require.True(t, strings.Contains(answer, "order-17"))
+}
+
+// TestEveryParameterHasAPattern holds each parameter's schema to what the server accepts: a value that the pattern refuses is
+// refused, and one that it allows is not called malformed.
+func TestEveryParameterHasAPattern(t *testing.T) {
+	w := start(t)
+	_, text := w.call(http.MethodGet, "/v1/openapi.json", "")
+	var document struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name, In string
+				Schema   struct {
+					Type, Pattern string
+					Enum          []any
+					Items         struct{ Pattern string }
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &document))
+	patterns := map[string]string{}
+	for path, operations := range document.Paths {
+		for _, operation := range operations {
+			for _, p := range operation.Parameters {
+				pattern := p.Schema.Pattern + p.Schema.Items.Pattern
+				if (p.Schema.Type == "string" || p.Schema.Type == "array") && p.Schema.Enum == nil {
+					require.NotEmpty(t, pattern, "%s %s", path, p.Name)
+					patterns[p.Name] = pattern
+				}
+			}
+		}
+	}
+	texts := []string{"a", ".", "..", "...", ".a", "..a", "a b", "a/b", "a#b", "ü", "a\nb", "a\x7f", "a\u009b", "-1s", "0", "1", "1s", "1.5h", ".5ms", "1s2", "3m1s", "a=1", "=1", `a="x"`}
+	for name, call := range map[string]string{"run": "GET /v1/runs/%s/activities", "name": "POST /v1/runs/none/signals/%s", "token": "POST /v1/activities/%s/complete",
+		"wait": "GET /v1/runs/none?wait=%s", "attribute": "GET /v1/runs?attribute=%s"} {
+		pattern, err := regexp.Compile(patterns[name])
+		require.NoError(t, err)
+		for _, text := range texts {
+			method, path, _ := strings.Cut(fmt.Sprintf(call, url.PathEscape(text)), " ")
+			if strings.Contains(call, "?") {
+				method, path, _ = strings.Cut(fmt.Sprintf(call, url.QueryEscape(text)), " ")
+			}
+			response, body := w.call(method, path, "")
+			if !pattern.MatchString(text) {
+				require.GreaterOrEqual(t, response.StatusCode, 300, "%s=%q: %s", name, text, body)
+			} else if name != "token" && !(name == "attribute" && text == "a=x") {
+				require.NotEqual(t, http.StatusBadRequest, response.StatusCode, "%s=%q: %s", name, text, body)
+			}
+		}
+	}
 }

@@ -21,7 +21,7 @@ func (h *Handler) logEndpoints() []endpoint {
 			describe: "What replay takes. Where a reset began the generation, the records of earlier generations that still count come first. " +
 				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + client.NextHeader + ", the text goes on, " +
 				"and the same request with that as after gives the next piece. Put one after the other, they are the export.",
-			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", text(), nil),
+			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", matching(plainPattern), nil),
 				queryParam("sealed", "Leave values sealed, if the server stores them so: the export says nothing to whoever lacks the key.", &huma.Schema{Type: huma.TypeBoolean}, true)},
 			answers: map[int]reply{http.StatusOK: {"The log, with one record on each line, or a piece of that text.", exported{}, client.NextHeader}},
 			fails:   []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).exportHistory},

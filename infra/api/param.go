@@ -15,10 +15,10 @@ import (
 
 func invalid(message string) error { return &engine.Error{Code: engine.Invalid, Message: message} }
 
-func pathParam(name, describe string, most int, example any) *huma.Param {
+func pathParam(name, describe, pattern string, most int, example any) *huma.Param {
 	least := 1
 	return &huma.Param{Name: name, In: "path", Required: true, Description: describe, Example: example,
-		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most}}
+		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: pattern}}
 }
 
 func queryParam(name, describe string, schema *huma.Schema, example any) *huma.Param {
@@ -32,21 +32,21 @@ func whole(least float64) *huma.Schema {
 }
 
 func runParam() *huma.Param {
-	return pathParam("run", "The run's id.", engine.LongestID, "order-17")
+	return pathParam("run", "The run's id.", idPattern, engine.LongestID, "order-17")
 }
 
 func nameParam(what, example string) *huma.Param {
-	return pathParam("name", "The name of the "+what+".", engine.LongestName, example)
+	return pathParam("name", "The name of the "+what+".", plainPattern, engine.LongestName, example)
 }
 
 func tokenParam() *huma.Param {
 	const longest = 4096
-	return pathParam("token", "What activity.Token gave.", longest, "eyJydW4iOiJvcmRlci0xNyJ9")
+	return pathParam("token", "What activity.Token gave.", tokenPattern, longest, "eyJydW4iOiJvcmRlci0xNyJ9")
 }
 
 func waitParam(what string) *huma.Param {
 	return queryParam("wait", "How long to wait "+what+", as a duration: 500ms, 30s. Where it is longer than the server allows, the answer comes earlier.",
-		text(), "30s")
+		matching(durationPattern), "30s")
 }
 
 func generationParam() *huma.Param {

@@ -20,7 +20,7 @@ func (h *Handler) repairEndpoints() []endpoint {
 		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", tag: tag, summary: "Bring back what was in the queues",
 			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
 				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
-			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", text(), nil)},
+			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"One page is rebuilt.", client.Rebuilt{}, ""}},
 			fails:   []engine.Code{engine.Conflict}, serve: (*call).rebuildQueues},
 	}

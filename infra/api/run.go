@@ -41,13 +41,13 @@ func listParams() []*huma.Param {
 	least, most := 1.0, float64(engine.LongestPage)
 	return []*huma.Param{
 		queryParam("status", "Only runs of this status.", &huma.Schema{Type: huma.TypeString, Enum: statuses}, "running"),
-		queryParam("workflow", "Only runs of this workflow.", text(), "order"),
+		queryParam("workflow", "Only runs of this workflow.", matching(plainPattern), "order"),
 		queryParam("blocked", "Only runs that are blocked.", &huma.Schema{Type: huma.TypeBoolean}, true),
 		queryParam("attribute", "Only runs whose attribute has this value: name=value, the value as JSON. May be given more than once; then all must match.",
-			&huma.Schema{Type: huma.TypeArray, Items: text()}, []string{`customer="ada"`}),
+			&huma.Schema{Type: huma.TypeArray, Items: matching(attributePattern)}, []string{`customer="ada"`}),
 		queryParam("limit", fmt.Sprintf("How many runs at most; %d if it is not given.", engine.ShortestPage),
 			&huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: engine.ShortestPage}, 20),
-		queryParam("cursor", "Where to go on: next of the page before.", text(), nil),
+		queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil),
 	}
 }
 

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -221,16 +222,23 @@ func (u *Unit) Publish(state history.Payload) {
 	u.run.state, u.run.stateSet, u.run.published = state, true, true
 }
 
-// Upsert changes what the run is searched by.
+// Upsert changes what the run is searched by. The activation fails if the attributes pass a limit. On replay there is no
+// limit: a log may be older than it.
 func (u *Unit) Upsert(attributes history.Attributes) {
-	u.Emit(&history.UpsertAttributes{Attributes: attributes})
+	changed := maps.Clone(u.run.attributes)
 	for _, name := range attributes.Sorted() {
 		if value := attributes[name]; value == nil || string(value) == "null" {
-			delete(u.run.attributes, name)
+			delete(changed, name)
 		} else {
-			u.run.attributes[name] = value
+			changed[name] = value
 		}
 	}
+	if err := changed.Check(); err != nil && !u.run.Replaying() {
+		u.run.fail(fmt.Errorf("workflow.SetAttributes: %w", err))
+		u.halt()
+	}
+	u.Emit(&history.UpsertAttributes{Attributes: attributes})
+	u.run.attributes = changed
 }
 
 // Patched says whether the run follows the new code behind a patch.
