@@ -21,10 +21,11 @@ func TestNoVerbDrivesTheTerminal(t *testing.T) {
 			require.False(t, r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r), "%v prints %q", args, got.out+got.err)
 		}
 	}
-	ask("start", "counter", "--id", "a", "--input", quoted, "--attribute", "customer="+evil)
-	ask("start", "nosuch", "--id", "n", "--input", quoted, "--attribute", "customer="+evil)
+	ask("start", "counter", "--run", "a", "--input", quoted, "--attribute", "customer="+evil)
+	ask("start", "nosuch", "--run", "n", "--input", quoted, "--attribute", "customer="+evil)
+	require.Zero(t, s.ask(t.Context(), "", "get", "n").code)
 	ask("start", "nosuch"+evil)
-	ask("start", "nosuch", "--id", evil)
+	ask("start", "nosuch", "--run", evil)
 	ask("signal", "a", "s"+evil, quoted)
 	ask("signal", "n", "go", quoted)
 	ask("update", "a", "u"+evil, quoted)
