@@ -112,7 +112,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.address, "address", "", "the server, as HOST:PORT or a URL (default $REPRISE_ADDRESS, else "+defaultAddress+")")
 	root.PersistentFlags().StringVar(&p.sign, "sign", "", "sign requests for AWS, for a `REGION` or the usual one; no: never (default $REPRISE_SIGN, else for hosts of execute-api)")
 	root.PersistentFlags().Lookup("sign").NoOptDefVal = signAsUsual
-	root.PersistentFlags().StringVar(&p.tokenFile, "token-file", "", "the file with the token for a server that asks for one (default $"+tokenVariable+")")
+	root.PersistentFlags().StringVar(&p.tokenFile, "token-file", "", "the file with the token for a server that asks for one, which the verb token writes (default $"+tokenVariable+")")
 	root.PersistentFlags().BoolVar(&p.plainHTTP, "plain-http", false, "let tokens and all else go over plain HTTP beyond this machine: something else encrypts there")
 	root.PersistentFlags().VarP(&p.output, "output", "o", "text for people, or json: one document")
 	root.PersistentFlags().BoolVar(&p.reveal, "reveal", false, "show what looks like a secret: values of password, token, apiKey and the like (and of $"+redactNames+", with commas between)")

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,41 +21,103 @@ const tokenVariable = "REPRISE_TOKEN"
 
 // made is the document of token.
 type made struct {
-	Name string `json:"name"`
-	// Token is the secret: it is nowhere else.
-	Token string `json:"token"`
-	File  string `json:"file"`
+	Name    string    `json:"name"`
+	Role    api.Role  `json:"role"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Token is the secret: it is nowhere else. Empty where it was written to a file.
+	Token string `json:"token,omitempty"`
+	// TokenFile is the file that it was written to.
+	TokenFile string `json:"tokenFile,omitempty"`
+	File      string `json:"file"`
+}
+
+// tokenFlags are those of token.
+type tokenFlags struct {
+	list, role string
+	expiresIn  time.Duration
 }
 
 func (p *program) token() *cobra.Command {
-	file := ""
+	given := tokenFlags{}
 	command := &cobra.Command{
 		Use:   "token NAME",
-		Short: "Make a token that lets somebody use a server",
-		Long: "Make a token that lets somebody use a server: adds a line to a list of tokens, which dev takes as --auth-tokens, and prints the " +
-			"token. The list has a hash of it alone, so it is shown this once. Who is to be let in no more loses their line; servers read the list " +
-			"when they start.",
+		Short: "Make a token that lets a caller use a server",
+		Long: "Make a token that lets a caller use a server. It adds a line to a list of tokens, which dev takes as --auth-tokens, and prints the " +
+			"token, or writes it to the new file that --token-file names, which only its owner may read. The list has a hash of the token alone, " +
+			"so it is shown this once. To revoke a token, delete its line and restart the server.\n\n" +
+			"Roles: read sees runs and asks queries; operate also starts runs, sends messages, cancels, and completes activities; all also " +
+			"terminates, resets, unblocks and rebuilds.",
+		Example: "  " + p.name + " token ada --auth-tokens tokens --token-file ada.token\n" +
+			"  " + p.name + " token dashboard --auth-tokens tokens --role read --expires-in 2160h",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
-			if file == "" {
-				return misuse(command, errors.New("--auth-tokens names the list of tokens that gets one more"))
-			}
-			secret := api.NewSecret()
-			token, err := api.NewToken(args[0], secret)
-			if err != nil {
-				return misuse(command, err)
-			}
-			if err := addToken(file, token); err != nil {
-				return err
-			}
-			p.print(made{token.Name, secret, file}, func(w io.Writer) { fmt.Fprintln(w, secret) })
-			p.hint("%s is let in by it, once a server is started with --auth-tokens %s; clients take it from %s or --token-file", token.Name, file, tokenVariable)
-			return nil
+			return p.makeToken(command, args[0], given)
 		},
 	}
-	command.Flags().StringVar(&file, "auth-tokens", "", "the list of tokens, which is made where it is missing")
+	command.Flags().StringVar(&given.list, "auth-tokens", "", "the list of tokens, which is made where it is missing")
+	command.Flags().StringVar(&given.role, "role", string(api.All), "what the token allows: read, operate or all")
+	command.Flags().DurationVar(&given.expiresIn, "expires-in", 0, "how long the token is good, 2160h for example; 0: it does not expire")
+	complete(command, "role", string(api.Read), string(api.Operate), string(api.All))
 	return command
+}
+
+func (p *program) makeToken(command *cobra.Command, name string, given tokenFlags) error {
+	switch {
+	case given.list == "":
+		return misuse(command, errors.New("--auth-tokens names the list of tokens that gets one more"))
+	case !slices.Contains(api.Roles, api.Role(given.role)):
+		return misuse(command, fmt.Errorf("--role %q: it must be one of %v", given.role, api.Roles))
+	case given.expiresIn < 0:
+		return misuse(command, fmt.Errorf("--expires-in %s: it must be 0 or more", given.expiresIn))
+	}
+	secret := api.NewSecret()
+	token, err := api.NewToken(name, secret)
+	if err != nil {
+		return misuse(command, err)
+	}
+	if token.Role = api.Role(given.role); given.expiresIn > 0 {
+		token.Expires = p.now().Add(given.expiresIn).UTC().Truncate(time.Second)
+	}
+	if err := p.keepSecret(secret); err != nil {
+		return err
+	}
+	if err := addToken(given.list, token); err != nil {
+		if p.tokenFile != "" {
+			err = errors.Join(err, os.Remove(p.tokenFile))
+		}
+		return err
+	}
+	document := made{Name: token.Name, Role: token.Role, Expires: token.Expires, Token: secret, TokenFile: p.tokenFile, File: given.list}
+	if p.tokenFile != "" {
+		document.Token = ""
+	}
+	p.print(document, func(w io.Writer) {
+		if document.Token != "" {
+			fmt.Fprintln(w, secret)
+		}
+	})
+	p.hint("a server that is started with --auth-tokens %s lets %s in by it; clients take it from %s or --token-file", given.list, token.Name, tokenVariable)
+	return nil
+}
+
+// keepSecret writes a secret to the file of --token-file, if there is one, with the mode that clients ask for.
+func (p *program) keepSecret(secret string) error {
+	if p.tokenFile == "" {
+		return nil
+	}
+	file, err := os.OpenFile(p.tokenFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return &exit{code: refused, err: fmt.Errorf("%s exists: choose another file for the token", p.tokenFile)}
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(file, secret)
+		err = errors.Join(err, file.Sync(), file.Close())
+	}
+	if err != nil {
+		return &exit{code: broken, err: fmt.Errorf("the token was not written: %w", err)}
+	}
+	return nil
 }
 
 // addToken adds a line to a list of tokens.

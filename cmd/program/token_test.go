@@ -75,6 +75,27 @@ func TestTokensLetIn(t *testing.T) {
 	require.Zero(t, again.ask(t.Context(), "", "list").code)
 }
 
+// TestATokenIsWrittenToAFileOfItsOwn: what token writes, --token-file takes; its role and its expiry reach the list.
+func TestATokenIsWrittenToAFileOfItsOwn(t *testing.T) {
+	folder := t.TempDir()
+	list, file := filepath.Join(folder, "tokens"), filepath.Join(folder, "ada.token")
+	made := command(t.Context(), "", "token", "ada", "--auth-tokens", list, "--token-file", file, "--role", "read", "--expires-in", "1h")
+	require.Zero(t, made.code, made.err)
+	require.Empty(t, made.out, "the token is in the file alone")
+	again := command(t.Context(), "", "token", "bob", "--auth-tokens", list, "--token-file", file)
+	require.Equal(t, outcome{code: 5, err: "reprise: " + file + " exists: choose another file for the token\n"}, again)
+	text, err := os.ReadFile(list)
+	require.NoError(t, err)
+	require.Regexp(t, `^ada:[0-9a-f]{64} role=read expires=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n$`, string(text))
+	require.Equal(t, 2, command(t.Context(), "", "token", "eve", "--auth-tokens", list, "--role", "root").code)
+
+	s := serve(t, t.TempDir(), "--auth-tokens", list)
+	require.Zero(t, s.ask(t.Context(), "", "list", "--token-file", file).code)
+	refused := s.ask(t.Context(), "", "start", "greet", "--token-file", file)
+	require.Equal(t, 5, refused.code)
+	require.Contains(t, refused.err, "the token ada has the role read, and this needs the role operate")
+}
+
 func TestOneTokenOfTheEnvironment(t *testing.T) {
 	t.Setenv("REPRISE_TOKEN", "too short")
 	require.Equal(t, 2, command(t.Context(), "", "dev", "--listen", "127.0.0.1:0", "--data", t.TempDir()).code)

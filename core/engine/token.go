@@ -221,6 +221,13 @@ func (e *Engine) HeartbeatActivity(ctx context.Context, token string, details hi
 	return state.Cancelled, e.unavailable(e.Tasks.SaveTask(ctx, state), "the heartbeat was not stored")
 }
 
+// CheckToken says whether a completion token was made here, and is unchanged. The error is [Invalid]. It does not say whether the
+// token's attempt still waits.
+func (e *Engine) CheckToken(token string) error {
+	_, err := e.readToken(token)
+	return err
+}
+
 // readToken gives what a token says, if it was made here.
 func (e *Engine) readToken(token string) (*tokenBody, error) {
 	signed, err := base64.RawURLEncoding.DecodeString(token)

@@ -66,6 +66,8 @@ type Handler struct {
 	rooms    rooms
 	// open are the paths that are for everybody.
 	open map[string]bool
+	// completions are the patterns of the operations that an activity's completion token is enough for.
+	completions map[string]bool
 	// workflows that are registered, for hints; nil where none are.
 	workflows map[string]bool
 	// waits is cancelled when nobody is to wait any more.
@@ -75,7 +77,7 @@ type Handler struct {
 
 // New makes a handler. The error is a fault in its own declarations.
 func New(config Config) (*Handler, error) {
-	h := &Handler{config: config.withDefaults(), engine: config.Engine, mux: http.NewServeMux(), workflows: map[string]bool{}, open: map[string]bool{}}
+	h := &Handler{config: config.withDefaults(), engine: config.Engine, mux: http.NewServeMux(), workflows: map[string]bool{}, open: map[string]bool{}, completions: map[string]bool{}}
 	h.rooms.limit(h.config.Limits)
 	for _, name := range h.engine.Workflows() {
 		h.workflows[name] = true
@@ -107,10 +109,12 @@ func (c Config) withDefaults() Config {
 
 // ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h.authenticate(w, r); err != nil {
+	token, err := h.authenticate(w, r)
+	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
+	r = authorized(r, token)
 	if !h.open[r.URL.Path] { // so that a busy server can say that it is well
 		if !h.rooms.requests.take(1) {
 			h.fail(w, r, busy("%d requests are worked on at this moment, and there are no more at a time: try again", h.rooms.requests.most))

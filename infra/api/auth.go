@@ -2,22 +2,47 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-// Token lets somebody in who says its secret. It holds a hash alone, so who reads a list of tokens gets in by none of them.
+// Token lets a caller in that knows its secret. It holds a hash alone, so a reader of a list of tokens gets in by none of them.
 type Token struct {
 	// Name tells people whose it is.
 	Name string
-	hash [sha256.Size]byte
+	// Role says what the caller may do. Empty: [All].
+	Role Role
+	// Expires is when the token is no longer good. Zero: it does not expire.
+	Expires time.Time
+	hash    [sha256.Size]byte
+}
+
+// Role says what a caller may do. Each role includes the one before it.
+type Role string
+
+const (
+	Read    Role = "read"    // see runs and ask them questions
+	Operate Role = "operate" // start runs, send them messages and cancel them, complete activities
+	All     Role = "all"     // also what ends, repairs or copies runs: terminate, reset, unblock, rebuild
+)
+
+// Roles are all that there are, each with more rights than the one before it.
+var Roles = []Role{Read, Operate, All}
+
+// allows says whether a caller of this role may do what needs another one.
+func (r Role) allows(needed Role) bool {
+	return r == "" || slices.Index(Roles, r) >= slices.Index(Roles, needed)
 }
 
 // secretPrefix has tools that look for secrets in source code and logs find ours.
@@ -37,14 +62,24 @@ func NewToken(name, secret string) (Token, error) {
 	case len(secret) < shortestSecret:
 		return Token{}, fmt.Errorf("token %s has %d characters, and must have %d at least, that nobody can guess", name, len(secret), shortestSecret)
 	}
-	return Token{name, sha256.Sum256([]byte(secret))}, nil
+	return Token{Name: name, Role: All, hash: sha256.Sum256([]byte(secret))}, nil
 }
 
 // String is the token's line in a list of tokens.
-func (t Token) String() string { return t.Name + ":" + hex.EncodeToString(t.hash[:]) }
+func (t Token) String() string {
+	line := t.Name + ":" + hex.EncodeToString(t.hash[:])
+	if t.Role != "" && t.Role != All {
+		line += " role=" + string(t.Role)
+	}
+	if !t.Expires.IsZero() {
+		line += " expires=" + t.Expires.UTC().Format(time.RFC3339)
+	}
+	return line
+}
 
-// ParseTokens reads a list of tokens: on each line a name, a colon and the SHA-256 of the secret in hexadecimal. Empty lines,
-// and those that begin with #, are for people.
+// ParseTokens reads a list of tokens: on each line a name, a colon and the SHA-256 of the secret in hexadecimal. After these may
+// come role=read, role=operate or role=all, and expires= with a time as RFC 3339 has it. Empty lines, and those that begin with
+// #, are for people.
 func ParseTokens(list string) (tokens []Token, err error) {
 	names := map[string]bool{}
 	lines := bufio.NewScanner(strings.NewReader(list))
@@ -53,39 +88,113 @@ func ParseTokens(list string) (tokens []Token, err error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		name, text, _ := strings.Cut(line, ":")
-		hash, err := hex.DecodeString(text)
-		if name == "" || err != nil || len(hash) != sha256.Size {
-			return nil, fmt.Errorf("line %d is not a name, a colon and a SHA-256 in hexadecimal", number)
+		token, err := parseToken(strings.Fields(line))
+		if err != nil {
+			return nil, fmt.Errorf("line %d %w", number, err)
 		}
-		if names[name] {
-			return nil, fmt.Errorf("line %d names %s again", number, name)
+		if names[token.Name] {
+			return nil, fmt.Errorf("line %d names %s again", number, token.Name)
 		}
-		names[name] = true
-		tokens = append(tokens, Token{name, [sha256.Size]byte(hash)})
+		names[token.Name] = true
+		tokens = append(tokens, token)
 	}
 	return tokens, lines.Err()
 }
 
-// authenticate gives the problem of a request that brings none of the server's tokens.
-func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) error {
-	if len(h.config.Tokens) == 0 || h.open[r.URL.Path] {
-		return nil
+func parseToken(fields []string) (Token, error) {
+	name, text, _ := strings.Cut(fields[0], ":")
+	hash, err := hex.DecodeString(text)
+	if name == "" || err != nil || len(hash) != sha256.Size {
+		return Token{}, errors.New("is not a name, a colon and a SHA-256 in hexadecimal")
+	}
+	token := Token{Name: name, Role: All, hash: [sha256.Size]byte(hash)}
+	for _, field := range fields[1:] {
+		switch key, value, _ := strings.Cut(field, "="); key {
+		case "role":
+			if token.Role = Role(value); !slices.Contains(Roles, token.Role) {
+				return Token{}, fmt.Errorf("has the role %q: it must be one of %v", value, Roles)
+			}
+		case "expires":
+			if token.Expires, err = time.Parse(time.RFC3339, value); err != nil {
+				return Token{}, fmt.Errorf("expires at %q: it must be a time such as 2027-01-31T00:00:00Z", value)
+			}
+		default:
+			return Token{}, fmt.Errorf("has %q after the hash: only role= and expires= may follow", field)
+		}
+	}
+	return token, nil
+}
+
+// authenticate gives the caller's token, or the problem of a request that brings none of the server's tokens. An operation on an
+// activity needs no other token than the activity's own.
+func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (*Token, error) {
+	if len(h.config.Tokens) == 0 || h.open[r.URL.Path] || h.bringsCompletionToken(r) {
+		return &Token{Role: All}, nil
 	}
 	const realm = `Bearer realm="reprise"`
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		w.Header().Set("WWW-Authenticate", realm)
-		return &problemError{http.StatusUnauthorized, client.Unauthenticated, "this server asks who you are: send one of its tokens in the header Authorization: Bearer TOKEN"}
+		return nil, &problemError{http.StatusUnauthorized, client.Unauthenticated, "this server asks who you are: send one of its tokens in the header Authorization: Bearer TOKEN"}
 	}
 	hash := sha256.Sum256([]byte(strings.TrimSpace(secret)))
-	known := 0
-	for i := range h.config.Tokens {
-		known |= subtle.ConstantTimeCompare(hash[:], h.config.Tokens[i].hash[:])
+	var known *Token
+	for i := range h.config.Tokens { // all of them, so that the time says nothing
+		if subtle.ConstantTimeCompare(hash[:], h.config.Tokens[i].hash[:]) == 1 {
+			known = &h.config.Tokens[i]
+		}
 	}
-	if known == 0 {
-		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
-		return &problemError{http.StatusUnauthorized, client.Unauthenticated, "this server does not know the token that came in the header Authorization"}
+	problem := ""
+	switch {
+	case known == nil:
+		problem = "this server does not know the token that came in the header Authorization"
+	case !known.Expires.IsZero() && !time.Now().Before(known.Expires):
+		problem = fmt.Sprintf("the token %s expired at %s: ask the operator of this server for another one", known.Name, known.Expires.UTC().Format(time.RFC3339))
+	default:
+		return known, nil
 	}
-	return nil
+	w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
+	return nil, &problemError{http.StatusUnauthorized, client.Unauthenticated, problem}
+}
+
+// bringsCompletionToken says whether a request is for an activity, and names it by a completion token that was made here. Its
+// body has not been read.
+func (h *Handler) bringsCompletionToken(r *http.Request) bool {
+	_, pattern := h.mux.Handler(r)
+	if !h.completions[pattern] {
+		return false
+	}
+	token, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/activities/"), "/")
+	return h.engine.CheckToken(token) == nil
+}
+
+// authorized is the context of a request with the role of its caller.
+func authorized(r *http.Request, token *Token) *http.Request {
+	if token.Role.allows(All) {
+		return r
+	}
+	return r.WithContext(context.WithValue(r.Context(), tokenKey{}, token))
+}
+
+type tokenKey struct{}
+
+// authorize gives the problem of a caller whose role does not allow the operation.
+func (c *call) authorize() error {
+	token, limited := c.r.Context().Value(tokenKey{}).(*Token)
+	if !limited || token.Role.allows(c.endpoint.needs()) {
+		return nil
+	}
+	return &problemError{http.StatusForbidden, client.Forbidden,
+		fmt.Sprintf("the token %s has the role %s, and this needs the role %s", token.Name, token.Role, c.endpoint.needs())}
+}
+
+// needs is the role that the operation needs, unless it declares another: reading for a GET, operating for all else.
+func (e *endpoint) needs() Role {
+	switch {
+	case e.role != "":
+		return e.role
+	case e.method == http.MethodGet:
+		return Read
+	}
+	return Operate
 }

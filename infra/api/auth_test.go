@@ -1,12 +1,17 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -86,4 +91,68 @@ func TestTokensThatAreRefused(t *testing.T) {
 		_, err := api.ParseTokens(list)
 		require.Error(t, err, list)
 	}
+}
+
+// TestRoles asks for each operation with a token of each role, and compares with what the role may do.
+func TestRoles(t *testing.T) {
+	secrets, list := map[api.Role]string{}, ""
+	for _, role := range append(api.Roles, "expired") {
+		secrets[role] = api.NewSecret()
+		token, err := api.NewToken(string(role), secrets[role])
+		require.NoError(t, err)
+		if token.Role = role; role == "expired" {
+			token.Role, token.Expires = api.All, time.Now().Add(-time.Second)
+		}
+		list += token.String() + "\n"
+	}
+	tokens, err := api.ParseTokens(list)
+	require.NoError(t, err)
+	w := start(t, func(c *api.Config) { c.Tokens, c.Rebuild = tokens, true })
+	for call, needs := range map[string]api.Role{
+		"GET /v1/runs": api.Read, "GET /v1/runs/none": api.Read, "GET /v1/runs/none/history": api.Read, "GET /v1/runs/none/export": api.Read,
+		"GET /v1/info": api.Read, "GET /v1/doctor": api.Read, "GET /v1/openapi.json": api.Read, "POST /v1/runs/none/queries/total": api.Read,
+		"POST /v1/runs": api.Operate, "POST /v1/runs/none/signals/go": api.Operate, "POST /v1/runs/none/updates/add": api.Operate,
+		"POST /v1/runs/none/cancel": api.Operate, "POST /v1/activities/abc/complete": api.Operate, "POST /v1/activities/abc/fail": api.Operate,
+		"POST /v1/runs/none/terminate": api.All, "POST /v1/runs/none/reset": api.All, "POST /v1/runs/none/unblock": api.All, "POST /v1/rebuild": api.All,
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		for i, role := range api.Roles {
+			response, text := w.call(method, path, "", "Authorization", "Bearer "+secrets[role])
+			if i < slices.Index(api.Roles, needs) {
+				require.Equal(t, http.StatusForbidden, response.StatusCode, "%s as %s", call, role)
+				require.Contains(t, text, fmt.Sprintf("the token %s has the role %s, and this needs the role %s", role, role, needs))
+			} else {
+				require.NotEqual(t, http.StatusForbidden, response.StatusCode, "%s as %s: %s", call, role, text)
+				require.NotEqual(t, http.StatusUnauthorized, response.StatusCode, "%s as %s: %s", call, role, text)
+			}
+		}
+		response, text := w.call(method, path, "", "Authorization", "Bearer "+secrets["expired"])
+		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+		require.Contains(t, text, "the token expired expired at ")
+	}
+}
+
+// TestACompletionTokenIsEnough: on a server with tokens, a completion token opens its own activity, and nothing else.
+func TestACompletionTokenIsEnough(t *testing.T) {
+	ann, _, change := asking(t)
+	w := start(t, change)
+	_, _, err := w.node.Start(t.Context(), engine.StartRequest{Run: "a", Workflow: "reviewed", Input: history.Payload(`"text"`)})
+	require.NoError(t, err)
+	token := <-w.tokens
+	for call, status := range map[string]int{
+		"POST /v1/activities/" + token + "/heartbeat": 200, "GET /v1/activities/" + token + "/complete": 401, "GET /v1/runs/a": 401,
+		"POST /v1/activities/" + token + "x/complete": 401, "POST /v1/activities/" + token[1:] + "/complete": 401,
+		"POST /v1/activities/" + token + "/other": 401, "POST /v1/activities/" + token + "%2f..%2f../complete": 400, "POST /v1/runs/a/cancel": 401,
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		response, text := w.call(method, path, "")
+		require.Equal(t, status, response.StatusCode, "%s: %s", call, text)
+	}
+	response, text := w.call("POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
+	require.Equal(t, http.StatusNoContent, response.StatusCode, text)
+	summary, err := w.node.Wait(t.Context(), "a")
+	require.NoError(t, err)
+	require.JSONEq(t, `"good"`, string(summary.Result))
+	response, _ = w.call("GET", "/v1/runs/a", "", "Authorization", "Bearer "+ann)
+	require.Equal(t, http.StatusOK, response.StatusCode)
 }

@@ -28,7 +28,11 @@ type endpoint struct {
 	// fails lists the codes that its problems may have, beside those that every endpoint's may.
 	fails []engine.Code
 	// open: it is for everybody, also where a server asks who somebody is.
-	open  bool
+	open bool
+	// completes: an activity's completion token, which is in the path, is enough.
+	completes bool
+	// role that a caller needs, where tokens have roles. Empty: [Read] for a GET, [Operate] for all else.
+	role  Role
 	serve func(*call) error
 }
 
@@ -78,6 +82,10 @@ func (h *Handler) add(e endpoint) error {
 		h.open[e.path] = true
 		operation.Security = []map[string][]string{{}}
 	}
+	if e.completes {
+		h.completions[e.method+" "+e.path] = true
+		operation.Security = []map[string][]string{{}}
+	}
 	h.openapi.AddOperation(operation)
 	h.adapter.Handle(operation, func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
@@ -91,6 +99,9 @@ func (h *Handler) add(e endpoint) error {
 }
 
 func (c *call) perform() error {
+	if err := c.authorize(); err != nil {
+		return err
+	}
 	if err := c.readQuery(); err != nil {
 		return err
 	}

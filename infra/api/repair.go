@@ -17,7 +17,7 @@ func (h *Handler) repairEndpoints() []endpoint {
 		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", tag: tag, summary: "Look for what does not go on by itself",
 			describe: "Runs that are blocked, timers that nobody fires, messages that nobody could read. It changes nothing.",
 			answers:  map[int]reply{http.StatusOK: {"What was found.", client.Diagnosis{}, ""}}, serve: (*call).getDiagnosis},
-		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", tag: tag, summary: "Bring back what was in the queues",
+		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", role: All, tag: tag, summary: "Bring back what was in the queues",
 			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
 				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
 			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil)},

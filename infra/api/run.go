@@ -31,7 +31,7 @@ func (h *Handler) runEndpoints() []endpoint {
 		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
 			params:  []*huma.Param{runParam(), waitParam(untilEnd)},
 			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getRun},
-		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", tag: tag, summary: "Have a blocked run tried again",
+		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, tag: tag, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
 			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).unblockRun},
 	}
