@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -16,7 +17,7 @@ type visible struct {
 }
 
 func (v *visible) Write(text []byte) (int, error) {
-	in := append(v.cut, text...)
+	in := slices.Concat(v.cut, text)
 	out := make([]byte, 0, len(in))
 	for len(in) > 0 && utf8.FullRune(in) {
 		r, size := utf8.DecodeRune(in)

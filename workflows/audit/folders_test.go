@@ -40,9 +40,9 @@ func TestAnAuditReachesNoKey(t *testing.T) {
 				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(base, file)), 0o755))
 				require.NoError(t, os.WriteFile(filepath.Join(base, file), []byte(text), 0o600))
 			}
-			require.NoError(t, os.Mkdir(filepath.Join(base, "work/link"), 0o755))
-			require.NoError(t, os.Symlink("../../state/token.key", filepath.Join(base, "work/link/go.mod")))
-			require.NoError(t, os.Symlink("../state", filepath.Join(base, "work/state")))
+			require.NoError(t, os.Mkdir(filepath.Join(base, "work", "link"), 0o755))
+			require.NoError(t, os.Symlink("../../state/token.key", filepath.Join(base, "work", "link", "go.mod")))
+			require.NoError(t, os.Symlink("../state", filepath.Join(base, "work", "state")))
 			t.Chdir(filepath.Join(base, "work"))
 
 			report, err := run(t, workflowtest.New(t), input)
