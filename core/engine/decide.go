@@ -35,6 +35,26 @@ type plan struct {
 
 func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
 
+// What a visit does with an item of the inbox (rules 2 and 4). The columns are the author of the newest record that names the item:
+// this visit, another invocation that may be alive, or an expired one.
+//
+//	the item is                        | this visit's       | of a living author  | of an expired author
+//	-----------------------------------+--------------------+---------------------+-------------------------------
+//	named by this generation's log,    | delete; send again | leave; a resume     | send its newest record's
+//	  the same filing                  | if its own put had | comes back at its   | commands again, name the item
+//	                                   | no answer          | deadline            | in a record, delete
+//	named by an earlier log,           | delete             | leave, as above     | send what that generation's
+//	  the same filing                  |                    |                     | end asks for, delete
+//	named by a log, another filing     | delete             | delete              | delete
+//	named by no log, takeable          | take: the next record names it, and it is this visit's from then on
+//	named by no log, void              | delete; mail of a run that has ended: on condition that its generation is the last
+//	a later generation's               | read again before anything is held to be void
+//
+// And with a pending step, whose author is that of the newest record that names it:
+//
+//	a step                             | run it, if it does | leave; nothing comes | name it and its author's items
+//	                                   | not run here yet   | back for it alone    | in a record, then run it
+
 // decide sorts the inbox: what is news is taken, what is void is deleted, what is taken already is unfinished work of
 // whoever took it.
 func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
