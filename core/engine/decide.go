@@ -35,25 +35,25 @@ type plan struct {
 
 func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
 
-// What a visit does with an item of the inbox (rules 2 and 4). The columns are the author of the newest record that names the item:
-// this visit, another invocation that may be alive, or an expired one.
+// What a visit does with an item of the inbox (rules 2 and 4). The columns are the author of the
+// newest record that names the item: this visit, an invocation that may be alive, an expired one.
 //
-//	the item is                        | this visit's       | of a living author  | of an expired author
-//	-----------------------------------+--------------------+---------------------+-------------------------------
-//	named by this generation's log,    | delete; send again | leave; a resume     | send its newest record's
-//	  the same filing                  | if its own put had | comes back at its   | commands again, name the item
-//	                                   | no answer          | deadline            | in a record, delete
-//	named by an earlier log,           | delete             | leave, as above     | send what that generation's
-//	  the same filing                  |                    |                     | end asks for, delete
-//	named by a log, another filing     | delete             | delete              | delete
-//	named by no log, takeable          | take: the next record names it, and it is this visit's from then on
-//	named by no log, void              | delete; mail of a run that has ended: on condition that its generation is the last
-//	a later generation's               | read again before anything is held to be void
-//
-// And with a pending step, whose author is that of the newest record that names it:
-//
-//	a step                             | run it, if it does | leave; nothing comes | name it and its author's items
-//	                                   | not run here yet   | back for it alone    | in a record, then run it
+//	item named by             | this visit      | alive           | expired
+//	--------------------------+-----------------+-----------------+------------------------
+//	this generation's log     | delete; if the  | leave; a resume | send again what its
+//	                          | put had no      | comes back at   | newest record asks for,
+//	                          | answer, send    | its deadline    | name the item, delete
+//	an earlier log            | delete          | leave, as above | send again what that
+//	                          |                 |                 | log's end asks for,
+//	                          |                 |                 | delete
+//	a log, another filing     | delete          | delete          | delete
+//	no log, can be taken      | the next record takes it; then it is this visit's
+//	no log, cannot be taken   | delete; a message to a closed run: only if no generation follows
+//	a later generation        | read again before any item counts as void
+//	--------------------------+-----------------+-----------------+------------------------
+//	a pending step            | run it, if it   | leave; its      | name it and the items in
+//	                          | does not run    | items' resume   | a record, then run it
+//	                          | here yet        | comes back      |
 
 // decide sorts the inbox: what is news is taken, what is void is deleted, what is taken already is unfinished work of
 // whoever took it.

@@ -102,7 +102,8 @@ func TestRuleMessageFirst(t *testing.T) {
 				_, err := p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: "m"}, "go", history.Payload(`"x"`))
 				require.Error(w.t, err, "the caller dies before it has an answer")
 				w.settle()
-				require.Empty(w.t, w.inbox("r"), "a signal that was filed must be taken, though its sender died")
+				require.Empty(w.t, w.inbox("r"),
+					"a signal that was filed must be taken, though its sender died")
 			})
 		})
 	}
@@ -161,11 +162,13 @@ func TestRuleCreated(t *testing.T) {
 					answered <- answer{summary, created, err}
 				}()
 				w.settle() // its message is faster
-				require.True(w.t, hold.hit, "the planned fault must have happened, or this test shows nothing")
+				require.True(w.t, hold.hit,
+					"the planned fault must have happened, or this test shows nothing")
 				hold.release()
 				first := <-answered
 				require.NoError(w.t, first.err, "the start must be answered")
-				require.True(w.t, first.created, "the start that created the run must say so, though the receiver of its message was faster")
+				require.True(w.t, first.created,
+					"the start that created the run must say so, though the receiver of its message was faster")
 				c.request.Run, c.request.Reuse = first.summary.Run, false
 				created, err := w.tryStart(c.request)
 				require.NoError(w.t, err)
@@ -199,7 +202,8 @@ func TestRuleCreatedOnce(t *testing.T) {
 					creators++
 				}
 			}
-			require.Equal(w.t, 1, creators, "one caller alone must learn that its start created the run")
+			require.Equal(w.t, 1, creators,
+				"one caller alone must learn that its start created the run")
 			w.settle()
 		}
 	})
@@ -249,8 +253,10 @@ func TestRulePatience(t *testing.T) {
 		l := w.begun("1")
 		hold := w.plan(fault{kind: pause, op: "send-tasks"})
 		first := w.deliver(w.activator(), l)
-		require.True(w.t, hold.hit, "the planned fault must have happened, or this test shows nothing")
-		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait(), "the message must be acknowledged")
+		require.True(w.t, hold.hit,
+			"the planned fault must have happened, or this test shows nothing")
+		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait(),
+			"the message must be acknowledged")
 		require.Equal(w.t, []string{"start#1"}, w.inbox("r"), "it belongs to the author that is at it")
 		hold.release()
 		require.NoError(w.t, first.wait(), "the message must be acknowledged")
@@ -264,7 +270,8 @@ func TestRuleResumeLater(t *testing.T) {
 	simulate(t, oneActivity, func(w *world) {
 		l := w.begun("1")
 		w.plan(fault{kind: crashBefore, op: "send-tasks"})
-		require.Error(w.t, w.deliver(w.activator(), l).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.activator(), l).wait(),
+			"the message must come again: its handler died")
 		require.NoError(w.t, w.deliver(w.activator(), l).wait(), "the same message, received twice, is acknowledged")
 		w.ends("2")
 	})
@@ -275,11 +282,13 @@ func TestRuleFinishFirst(t *testing.T) {
 		w.start("r", "main", "1")
 		w.settle()
 		w.plan(fault{kind: crashBefore, op: "send-tasks"})
-		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"1"`)).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"1"`)).wait(),
+			"the message must come again: its handler died")
 		w.pass(2 * time.Minute)
 		second := w.filed("m2", `"2"`)
 		w.plan(fault{kind: crashAfter, op: "put"})
-		require.Error(w.t, w.deliver(w.activator(), second).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.activator(), second).wait(),
+			"the message must come again: its handler died")
 		w.put(second)
 		w.ends("2")
 	})
@@ -290,12 +299,16 @@ func TestRuleNameAgain(t *testing.T) {
 		w.start("r", "main", "1")
 		w.settle()
 		w.plan(fault{kind: crashBefore, op: "send-tasks"})
-		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"1"`)).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.activator(), w.filed("m1", `"1"`)).wait(),
+			"the message must come again: its handler died")
 		w.pass(2 * time.Minute)
-		require.NoError(w.t, w.deliver(w.activator(), w.filed("m2", `"2"`)).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.activator(), w.filed("m2", `"2"`)).wait(),
+			"the message must be acknowledged")
 		last := w.log("r", 1)[2]
-		require.Len(w.t, last.Again, 1, "the record that takes over the step must name the item of the expired author")
-		require.Equal(w.t, "mail#m1", last.Again[0].Key, "the record must name the item that the expired author took")
+		require.Len(w.t, last.Again, 1,
+			"the record that takes over the step must name the item of the expired author")
+		require.Equal(w.t, "mail#m1", last.Again[0].Key,
+			"the record must name the item that the expired author took")
 		w.ends("2")
 	})
 }
@@ -303,7 +316,8 @@ func TestRuleNameAgain(t *testing.T) {
 func TestRuleTakeover(t *testing.T) {
 	simulate(t, oneStep, func(w *world) {
 		w.plan(fault{kind: crashAfter, op: "put"})
-		require.Error(w.t, w.deliver(w.activator(), w.begun("1")).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.activator(), w.begun("1")).wait(),
+			"the message must come again: its handler died")
 		w.pass(2 * time.Minute)
 		one, two := w.plan(fault{kind: pause, op: "put"}), w.plan(fault{kind: pause, op: "put", nth: 1})
 		a := w.deliver(w.activator(), look("r"))
@@ -320,7 +334,8 @@ func TestRuleDeadline(t *testing.T) {
 	simulate(t, oneStep, func(w *world) {
 		a := w.deliver(w.activator(), w.begun("1"))
 		require.NoError(w.t, elapse(w.t.Context(), 10*time.Second))
-		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait(),
+			"the message must be acknowledged")
 		require.NoError(w.t, a.wait(), "the message must be acknowledged")
 		w.settle()
 		w.once()
@@ -341,14 +356,16 @@ func TestRuleOneFiling(t *testing.T) {
 		}()
 		synctest.Wait()
 		p := w.activator()
-		require.NoError(w.t, w.deliver(p, w.takeOne("resume r with mail#m1")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(p, w.takeOne("resume r with mail#m1")).wait(),
+			"the message must be acknowledged")
 		hold.release()
 		require.NoError(w.t, <-accepted, "the signal must be accepted")
 		require.Equal(w.t, []string{"mail#m1"}, w.inbox("r"), "filed again, after it was taken and deleted")
 		task := w.takeOne("task r/1/0 attempt 1")
 		w.pass(2 * time.Minute)
 		for _, by := range []*process{p, w.activator()} { // with its run in memory, and without
-			require.NoError(w.t, w.deliver(by, look("r")).wait(), "the message must be acknowledged")
+			require.NoError(w.t, w.deliver(by, look("r")).wait(),
+				"the message must be acknowledged")
 		}
 		require.Empty(w.t, w.inbox("r"), "what the log took in another filing must be deleted")
 		w.once()
@@ -367,18 +384,23 @@ func TestRuleMark(t *testing.T) {
 		return w.step(ctx, "a", 20*time.Second, 1)
 	}), func(w *world) {
 		w.start("r", "main", "1")
-		require.NoError(w.t, w.deliver(w.process("node"), w.takeOne("resume r")).wait(), "the message must be acknowledged")
-		require.NoError(w.t, w.deliver(w.process("node"), w.takeOne("task r/1/0 attempt 1")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.process("node"), w.takeOne("resume r")).wait(),
+			"the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.process("node"), w.takeOne("task r/1/0 attempt 1")).wait(),
+			"the message must be acknowledged")
 		w.plan(fault{kind: crashAfter, op: "put"})
-		require.Error(w.t, w.deliver(w.process("node"), w.takeOne("resume r")).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.process("node"), w.takeOne("resume r")).wait(),
+			"the message must come again: its handler died")
 		require.True(w.t, w.restart(), "the process must have died and started again")
 		again := w.takeOne("resume r")
 		w.plan(fault{kind: failBefore, op: "put"})
-		require.Error(w.t, w.deliver(w.process("node"), again).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.process("node"), again).wait(),
+			"the message must come again: its handler died")
 		w.deliver(w.process("node"), again) // its step runs
 		records := w.log("r", 1)
 		marks := records[len(records)-1].Again
-		require.Len(w.t, marks, 1, "a record that takes up a step must name a marker of unfinished work")
+		require.Len(w.t, marks, 1,
+			"a record that takes up a step must name a marker of unfinished work")
 		view, err := w.store.Look(w.t.Context(), "r", engine.Position{})
 		require.NoError(w.t, err)
 		require.True(w.t, slices.ContainsFunc(view.Inbox, func(item engine.Item) bool {
@@ -411,7 +433,8 @@ func TestRuleLookback(t *testing.T) {
 		w.plan(fault{kind: crashAfter, op: "put", subject: "r", nth: 2})
 		w.start("r", "main", "1")
 		w.ends("1")
-		require.Equal(w.t, history.Cancelled, w.summary("r.1.0").Status, "the child that the expired author was to start must be started, and told")
+		require.Equal(w.t, history.Cancelled, w.summary("r.1.0").Status,
+			"the child that the expired author was to start must be started, and told")
 	})
 }
 
@@ -475,7 +498,8 @@ func TestRuleHandOver(t *testing.T) {
 			}
 			return time.Minute
 		}
-		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait(),
+			"the message must be acknowledged")
 		task := w.takeOne("task r/1/1 attempt 1")
 		w.pass(2 * time.Minute)
 		require.Empty(w.t, w.inbox("r"), "the items of the author that handed over must be deleted")
@@ -491,8 +515,10 @@ func TestRuleDeadFiles(t *testing.T) {
 		w.pass(time.Second)
 		p := w.process("deadletter")
 		require.NoError(w.t, p.engine.DeadResume(p.in(), w.takeOne("resume r with fired#1#0").carried()))
-		require.NotNil(w.t, w.summary("r").Blocked, "a run whose resume was received too often must be blocked")
-		require.Equal(w.t, engine.ReasonUndeliverable, w.summary("r").Blocked.Reason, "the block must say that a resume was received too often")
+		require.NotNil(w.t, w.summary("r").Blocked,
+			"a run whose resume was received too often must be blocked")
+		require.Equal(w.t, engine.ReasonUndeliverable, w.summary("r").Blocked.Reason,
+			"the block must say that a resume was received too often")
 		w.unblock("r")
 		w.ends("3")
 	})
@@ -503,11 +529,13 @@ func TestRuleBlockClosed(t *testing.T) {
 		w.plan(fault{kind: crashAfter, op: "put", subject: "r.1.0", nth: 3})
 		w.start("r", "main", "1")
 		w.pass(2 * time.Second)
-		require.True(w.t, w.summary("r.1.0").Status.Closed(), "the child must have ended before its message dies")
+		require.True(w.t, w.summary("r.1.0").Status.Closed(),
+			"the child must have ended before its message dies")
 		require.NotEmpty(w.t, w.take(""), "the resumes that the child sent must be lost")
 		p := w.process("deadletter")
 		require.NoError(w.t, p.engine.DeadResume(p.in(), look("r.1.0").carried()))
-		require.NotNil(w.t, w.summary("r.1.0").Blocked, "a closed run with items in its inbox must be blocked, too")
+		require.NotNil(w.t, w.summary("r.1.0").Blocked,
+			"a closed run with items in its inbox must be blocked, too")
 		w.unblock("r.1.0")
 		w.ends("3")
 	})
@@ -520,7 +548,8 @@ func (w *world) blocked() {
 	w.settle()
 	p := w.process("deadletter")
 	require.NoError(w.t, p.engine.DeadResume(p.in(), w.filed("m", `"x"`).carried()))
-	require.NotNil(w.t, w.summary("r").Blocked, "a run whose resume was received too often must be blocked")
+	require.NotNil(w.t, w.summary("r").Blocked,
+		"a run whose resume was received too often must be blocked")
 }
 
 func TestRuleUnblockByMessage(t *testing.T) {
@@ -529,7 +558,8 @@ func TestRuleUnblockByMessage(t *testing.T) {
 			w.blocked()
 			w.plan(fault{kind: crashAfter, role: "api", nth: n})
 			p := w.process("api")
-			require.Error(w.t, p.engine.Unblock(p.in(), "r"), "the operator dies in the middle of the unblock")
+			require.Error(w.t, p.engine.Unblock(p.in(), "r"),
+				"the operator dies in the middle of the unblock")
 			w.settle()
 			if w.summary("r").Blocked != nil { // it died before it said anything
 				w.unblock("r")
@@ -561,7 +591,8 @@ func TestRuleUnblockNames(t *testing.T) {
 				w.settle()
 				w.plan(fault{kind: crashBefore, op: "look", subject: "r"})
 				<-w.deliver(w.process("activate"), message).done
-				require.NotNil(w.t, w.summary("r").Blocked, "a run whose resume was received too often must be blocked")
+				require.NotNil(w.t, w.summary("r").Blocked,
+					"a run whose resume was received too often must be blocked")
 				w.unblock("r")
 				w.ends(`"x"`)
 			})
@@ -597,8 +628,10 @@ func TestRuleRebuildSends(t *testing.T) {
 		return len(both), err
 	})
 	simulate(t, define, func(w *world) {
-		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait(), "the message must be acknowledged")
-		require.Len(w.t, w.take(""), 3, "a task, a child and a timer must have been sent, and are lost")
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait(),
+			"the message must be acknowledged")
+		require.Len(w.t, w.take(""), 3,
+			"a task, a child and a timer must have been sent, and are lost")
 		w.rebuild()
 		w.ends("2")
 	})
@@ -610,8 +643,10 @@ func TestRuleRebuildClosed(t *testing.T) {
 		w.start("r", "main", "1")
 		w.pass(2 * time.Second)
 		w.take("")
-		require.Equal(w.t, history.Completed, w.summary("r.1.0").Status, "the child must have ended before the queues are lost")
-		require.NotEmpty(w.t, w.inbox("r.1.0"), "the child's inbox must still hold what its author did not finish")
+		require.Equal(w.t, history.Completed, w.summary("r.1.0").Status,
+			"the child must have ended before the queues are lost")
+		require.NotEmpty(w.t, w.inbox("r.1.0"),
+			"the child's inbox must still hold what its author did not finish")
 		p := w.process("api")
 		_, err := p.engine.Rebuild(p.in())
 		require.NoError(w.t, err)
@@ -625,9 +660,11 @@ func TestRuleRebuildClosed(t *testing.T) {
 func TestRuleRoute(t *testing.T) {
 	simulate(t, oneTimer, func(w *world) {
 		w.plan(fault{kind: crashBefore, op: "put-due"})
-		require.Error(w.t, w.deliver(w.activator(), w.begun("20")).wait(), "the message must come again: its handler died")
+		require.Error(w.t, w.deliver(w.activator(), w.begun("20")).wait(),
+			"the message must come again: its handler died")
 		w.pass(10 * time.Minute)
-		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.activator(), look("r")).wait(),
+			"the message must be acknowledged")
 		require.Equal(w.t, 1, w.sent["resume r with fired#1#0"], "what is due within 15 minutes goes to the queue")
 		w.ends("20")
 	})
@@ -635,11 +672,13 @@ func TestRuleRoute(t *testing.T) {
 
 func TestRuleCursor(t *testing.T) {
 	simulate(t, oneTimer, func(w *world) {
-		require.NoError(w.t, w.deliver(w.activator(), w.begun("20")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("20")).wait(),
+			"the message must be acknowledged")
 		require.NoError(w.t, elapse(w.t.Context(), 3*time.Hour)) // functions/timer does not run meanwhile
 		w.fireDue()
 		w.ends("20")
-		require.Equal(w.t, 1, w.sent["resume r with fired#1#0"], "a bucket that an outage left behind must be fired")
+		require.Equal(w.t, 1, w.sent["resume r with fired#1#0"],
+			"a bucket that an outage left behind must be fired")
 	})
 }
 
@@ -659,15 +698,18 @@ func TestRuleOneRecord(t *testing.T) {
 		one, two := w.filed("m1", `"1"`), w.filed("m2", `"2"`)
 		first, second := w.plan(fault{kind: pause, op: "put"}), w.plan(fault{kind: pause, op: "put"})
 		a, b := w.deliver(w.activator(), one), w.deliver(w.activator(), two)
-		require.True(w.t, first.hit, "the planned fault must have happened, or this test shows nothing")
-		require.True(w.t, second.hit, "the planned fault must have happened, or this test shows nothing")
+		require.True(w.t, first.hit,
+			"the planned fault must have happened, or this test shows nothing")
+		require.True(w.t, second.hit,
+			"the planned fault must have happened, or this test shows nothing")
 		second.release()
 		require.NoError(w.t, b.wait(), "the message must be acknowledged")
 		first.release()
 		require.NoError(w.t, a.wait(), "the message must be acknowledged")
 		w.settle()
 		w.once()
-		require.Equal(w.t, []string{`"1"`, `"2"`}, w.signals("r"), "both signals must be in the log, once each")
+		require.Equal(w.t, []string{`"1"`, `"2"`}, w.signals("r"),
+			"both signals must be in the log, once each")
 		w.ends("2")
 	})
 }
@@ -691,8 +733,10 @@ func TestRuleTimeGoesOn(t *testing.T) {
 	simulate(t, twoStarted, func(w *world) {
 		fast, slow := w.activator(), w.activator()
 		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
-		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait(), "the message must be acknowledged")
-		require.NoError(w.t, w.deliver(slow, w.filed("m1", `"1"`)).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait(),
+			"the message must be acknowledged")
+		require.NoError(w.t, w.deliver(slow, w.filed("m1", `"1"`)).wait(),
+			"the message must be acknowledged")
 		fast.dead = true
 		w.signal("r", "m2", "go", `"2"`)
 		w.ends("2")
@@ -700,12 +744,14 @@ func TestRuleTimeGoesOn(t *testing.T) {
 	simulate(t, oneSignal, func(w *world) { // terminated by code or by hand
 		fast, slow := w.activator(), w.activator()
 		fast.clock.off, slow.clock.off = 30*time.Second, -30*time.Second
-		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(fast, w.begun("1")).wait(),
+			"the message must be acknowledged")
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
 			_, err := e.Terminate(ctx, engine.MessageRequest{Run: "r", ID: "t"}, "")
 			return err
 		}))
-		require.NoError(w.t, w.deliver(slow, w.takeOne("resume r with mail#t")).wait(), "the message must be acknowledged")
+		require.NoError(w.t, w.deliver(slow, w.takeOne("resume r with mail#t")).wait(),
+			"the message must be acknowledged")
 		w.settle()
 		w.finished()
 	})
@@ -722,7 +768,8 @@ func TestRuleStamps(t *testing.T) {
 		require.NoError(w.t, err)
 		second, err := slow.engine.Signal(slow.in(), engine.MessageRequest{Run: "r", ID: "m2", After: first.Stamp}, "go", history.Payload(`"b"`))
 		require.NoError(w.t, err)
-		require.Greater(w.t, second.Stamp, first.Stamp, "a later message of a sender must have a later stamp")
+		require.Greater(w.t, second.Stamp, first.Stamp,
+			"a later message of a sender must have a later stamp")
 		letters := w.take("")
 		slices.Reverse(letters)
 		w.put(letters...)
