@@ -86,7 +86,7 @@ func (p *program) remedy(run client.BlockedRun) string {
 		return "deploy the newer version if one wrote it, " + byItself + "; if it is damaged, restore it from a backup, and " + unblock
 	case engine.ReasonUndeliverable:
 		return "see the log of functions/activate for the cause; once it is gone, " + unblock
-	case engine.ReasonStuck, engine.ReasonViolation:
+	case engine.ReasonPanic, engine.ReasonStuck, engine.ReasonViolation:
 		return "deploy fixed code, " + byItself
 	}
 	return "deploy fixed code, " + byItself + "; if the cause lay elsewhere and is gone, " + unblock

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -330,7 +331,11 @@ func (v *visit) closing(commit *Commit, command history.Terminal) {
 
 func (v *visit) log(ctx context.Context, lines []executor.LogLine) {
 	for _, line := range lines {
-		v.e.config.Logger.InfoContext(ctx, line.Message, append([]any{"run", v.run, "unit", line.Unit}, line.Args...)...)
+		level := slog.LevelInfo
+		if line.Failed {
+			level = slog.LevelError
+		}
+		v.e.config.Logger.Log(ctx, level, line.Message, append([]any{"run", v.run, "unit", line.Unit}, line.Args...)...)
 	}
 }
 

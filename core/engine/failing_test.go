@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/workflow"
 )
 
 // lines collects what engines log.
@@ -60,4 +61,21 @@ func TestFailedAttemptsAreLogged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestErrorsOfHandlersAreLogged at level ERROR: no caller waits for the answer of a signal.
+func TestErrorsOfHandlersAreLogged(t *testing.T) {
+	inBoth(t, only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		workflow.HandleSignal(ctx, goSignal, func(_ workflow.Context, text string) error {
+			return errors.New("no handler for " + text)
+		})
+		return "done", workflow.Sleep(ctx, time.Minute)
+	}), func(w *world) {
+		log := w.logged()
+		w.start("r", "main", "1")
+		w.signal("r", "m", "go", `"a"`)
+		w.ends(`"done"`)
+		require.Contains(w.t, log.String(),
+			`level=ERROR msg="the handler of signal go failed" run=r unit=h0 error="no handler for a"`)
+	})
 }

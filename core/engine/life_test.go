@@ -364,6 +364,48 @@ func TestUnblockedByTheNextDeployment(t *testing.T) {
 	})
 }
 
+// TestBlockedByAPanic: nothing of the activation counts, so the signal that met the panic is not lost.
+func TestBlockedByAPanic(t *testing.T) {
+	define := func(panics bool) func(w *world) []workflow.Definition {
+		return only("main", func(_ *world, ctx workflow.Context, _ int) (seen string, err error) {
+			workflow.HandleSignal(ctx, goSignal, func(_ workflow.Context, text string) error {
+				if panics {
+					panic("no handler for " + text)
+				}
+				seen = text
+				return nil
+			})
+			err = workflow.AwaitCondition(ctx, func() bool { return seen != "" })
+			return seen, err
+		})
+	}
+	inBoth(t, define(true), func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		w.signal("r", "m", "go", `"a"`)
+		w.isBlocked(engine.ReasonPanic, "panicked in unit h0: no handler for a")
+		require.Contains(w.t, w.summary("r").Blocked.Message, "life_test.go")
+		w.upgrade("2", define(false))
+		w.unblock("r")
+		w.ends(`"a"`)
+	})
+}
+
+// TestAPanicFailsTheRunWhereItIsToldTo: by the option of its workflow.
+func TestAPanicFailsTheRunWhereItIsToldTo(t *testing.T) {
+	inBoth(t, func(*world) []workflow.Definition {
+		return []workflow.Definition{workflow.New("main", func(workflow.Context, int) (int, error) { panic("oh") }).FailOnPanic()}
+	}, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		w.finished()
+		failure := w.summary("r").Failure
+		require.Equal(w.t, history.Panic, failure.FailureKind)
+		require.EqualError(w.t, failure, "panic: oh")
+		require.Contains(w.t, failure.Stack, "life_test.go")
+	})
+}
+
 func TestBlockedByAStuckUnit(t *testing.T) {
 	stuck := make(chan chan struct{}, 1)
 	define := func(hangs bool) func(w *world) []workflow.Definition {
@@ -668,7 +710,6 @@ func TestHowWorkflowsFail(t *testing.T) {
 		text string
 	}{
 		"an error":                 {func(*world, workflow.Context, int) (any, error) { return nil, errors.New("no") }, history.Application, "no"},
-		"a panic":                  {func(*world, workflow.Context, int) (any, error) { panic("oh") }, history.Panic, "oh"},
 		"a result that is no JSON": {func(*world, workflow.Context, int) (any, error) { return func() {}, nil }, history.Encoding, "JSON"},
 		"an activity": {func(_ *world, ctx workflow.Context, n int) (any, error) {
 			_, err := workflow.Execute(ctx, work.With(activity.Options{Retry: activity.Retry{MaxAttempts: 1}}), n)
@@ -684,9 +725,6 @@ func TestHowWorkflowsFail(t *testing.T) {
 				require.NotNil(w.t, failure)
 				require.Equal(w.t, c.kind, failure.FailureKind)
 				require.ErrorContains(w.t, failure, c.text)
-				if c.kind == history.Panic {
-					require.Contains(w.t, failure.Stack, "life_test.go")
-				}
 			})
 		})
 	}

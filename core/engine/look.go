@@ -195,10 +195,13 @@ func blockFor(err error) error {
 	var nondeterminism *machine.Nondeterminism
 	var stuck *executor.Stuck
 	var violation *executor.Violation
+	var panicked *executor.Panicked
 	reason := ReasonActivation
 	switch {
 	case errors.As(err, &nondeterminism):
 		reason = ReasonNondeterminism
+	case errors.As(err, &panicked):
+		reason = ReasonPanic
 	case errors.As(err, &stuck):
 		reason = ReasonStuck
 	case errors.As(err, &violation):

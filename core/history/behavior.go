@@ -8,5 +8,6 @@ package history
 // change stays, for logs with a lower number (executor.Run.Since). tests/compat has logs of each.
 //
 //	0  logs without a number.
-//	1  A condition still holds when AwaitCondition returns.
+//	1  A condition still holds when AwaitCondition returns. A panic fails the activation, unless the
+//	   workflow fails on panics.
 const Behavior = 1

@@ -24,8 +24,10 @@ func (c *Compensations) Add(name string, undo func(Context) error) {
 	c.steps = append(c.steps, compensation{name, undo})
 }
 
-// Run does nothing when err is nil. Otherwise it undoes all, the latest first, shielded from cancellation; one that fails
-// does not stop the others. It gives err, joined with their failures.
+// Run does nothing when err is nil. Otherwise it undoes all, the latest first, shielded from
+// cancellation. One that fails does not stop the others, nor does one that panics in a workflow that
+// fails on panics; elsewhere a panic blocks the run, which continues here under fixed code. Run gives
+// err, joined with the failures.
 func (c *Compensations) Run(ctx Context, err error) error {
 	if err == nil {
 		return nil
@@ -33,7 +35,8 @@ func (c *Compensations) Run(ctx Context, err error) error {
 	ctx = Shield(ctx)
 	errs := []error{err}
 	for i := len(c.steps) - 1; i >= 0; i-- {
-		if failure := c.steps[i].undo(ctx); failure != nil {
+		undo := func() error { return c.steps[i].undo(ctx) }
+		if failure := ctx.enter("Compensations.Run").Recovering(undo); failure != nil {
 			errs = append(errs, fmt.Errorf("undo %s: %w", c.steps[i].name, failure))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Parallel runs branches side by side and waits for all of them. The values are in the order of the branches. A branch
-// that fails, or panics, does not stop the others: the error joins the failures in order, each a *[BranchError].
+// that fails does not stop the others: the error joins the failures in order, each a *[BranchError].
 func Parallel[T any](ctx Context, branches ...func(Context) (T, error)) ([]T, error) {
 	ctx.enter("Parallel")
 	futures := make([]Future[T], len(branches))

@@ -100,7 +100,7 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 	p.signals = append(p.signals, route{signal.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
 		input, err := history.Decode[T](m.Input)
 		if err != nil {
-			u.Log("signal "+m.Name+" was not handled", []any{"error", err.Error()})
+			u.LogError("signal "+m.Name+" was not handled", err)
 			return
 		}
 		next := handle(ctx, input, p.state)
@@ -109,7 +109,7 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 		if next.later != nil {
 			p.leave(u, func(u *executor.Unit) {
 				if err := next.later(Context{unit: u, scope: ctx.scope}); err != nil {
-					u.Log("signal "+m.Name+": what it left running failed", []any{"error", err.Error()})
+					u.LogError("signal "+m.Name+": the work that its handler left running failed", err)
 				}
 			})
 		}

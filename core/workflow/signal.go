@@ -28,7 +28,7 @@ func Receive[T any](ctx Context, signal *Signal[T]) Future[T] {
 }
 
 // HandleSignal runs a function for every signal of this sort, each as a unit of its own, those first that came before. It
-// takes precedence over AwaitSignal. An error that it returns is logged.
+// takes precedence over AwaitSignal. An error that it returns is logged, at level ERROR.
 func HandleSignal[T any](ctx Context, signal *Signal[T], handle func(Context, T) error) {
 	u := ctx.enter("HandleSignal")
 	u.HandleSignal(signal.name, func(u *executor.Unit, m *executor.Message) {
@@ -37,7 +37,7 @@ func HandleSignal[T any](ctx Context, signal *Signal[T], handle func(Context, T)
 			err = handle(Context{unit: u, scope: ctx.scope}, input)
 		}
 		if err != nil {
-			u.Log("signal "+signal.name+" was not handled", []any{"error", err.Error()})
+			u.LogError("the handler of signal "+signal.name+" failed", err)
 		}
 	})
 }

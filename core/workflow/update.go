@@ -14,9 +14,11 @@ func NewUpdate[I, O any](name string) *Update[I, O] { return &Update[I, O]{name:
 // Name is what runs and callers know the update by.
 func (d *Update[I, O]) Name() string { return d.name }
 
-// HandleUpdate answers every update of this sort, each in a unit of its own: the validators look at the input first, and
-// the error of one rejects the update, with nothing having happened; then the handler runs, and may wait. Its error or
-// panic fails the update, not the run. An update that nothing handles is rejected.
+// HandleUpdate answers every update of this sort, each in a unit of its own. The validators look at
+// the input first: the error of one rejects the update, and nothing has happened. Then the handler
+// runs, and may wait. Its error fails the update, not the run. A panic blocks the run, as any panic in
+// workflow code does; in a workflow that fails on panics ([Workflow.FailOnPanic]) it counts as the
+// error of the validator or the handler. An update that nothing handles is rejected.
 func HandleUpdate[I, O any](ctx Context, update *Update[I, O], handle func(Context, I) (O, error), validators ...func(I) error) {
 	u := ctx.enter("HandleUpdate")
 	u.HandleUpdate(update.name, func(u *executor.Unit, m *executor.Message) {
@@ -38,7 +40,8 @@ func accept[I any](u *executor.Unit, m *executor.Message, validators []func(I) e
 	}
 	if !m.Validated() {
 		for _, validate := range validators {
-			if err := u.ReadOnly(func() error { return validate(input) }); err != nil {
+			look := func() error { return u.ReadOnly(func() error { return validate(input) }) }
+			if err := u.Recovering(look); err != nil {
 				m.Reject(u, err)
 				return input, false
 			}

@@ -46,6 +46,8 @@ type Workflow[I, O any] struct {
 	name    string
 	options ChildOptions
 	run     func(Context, I) (O, error)
+	// failOnPanic: see [Workflow.FailOnPanic].
+	failOnPanic bool
 }
 
 // New makes a workflow. The name is what runs remember: it stays when the function is renamed or moved.
@@ -63,6 +65,20 @@ func (w *Workflow[I, O]) Implement(run func(Context, I) (O, error)) *Workflow[I,
 	return &v
 }
 
+// FailOnPanic gives the same workflow with another answer to panics. Without it, a panic in workflow
+// code blocks the run: nothing that the code did since it last waited counts, messages stay in the
+// inbox, and the run continues once fixed code is deployed. With it, a panic is an error of the
+// function that panicked: the workflow function's fails the run, a branch's is that branch's error,
+// an update handler's fails the update, a signal handler's fails the run.
+//
+// Deferred functions run while a panic passes. If one of them waits, for an activity for example, what
+// it has called is in the log, and fixed code must make the same call. A reset helps there.
+func (w *Workflow[I, O]) FailOnPanic() *Workflow[I, O] {
+	v := *w
+	v.failOnPanic = true
+	return &v
+}
+
 // Name is what runs remember the workflow by.
 func (w *Workflow[I, O]) Name() string { return w.name }
 
@@ -77,6 +93,9 @@ func (w *Workflow[I, O]) Define(into *registry.Registry) {
 
 // enter is the workflow function in the form that the executor runs.
 func (w *Workflow[I, O]) enter(u *executor.Unit, input history.Payload) (history.Payload, error) {
+	if w.failOnPanic {
+		u.Run().FailOnPanic()
+	}
 	in, err := history.Decode[I](input)
 	if err != nil {
 		return nil, encoding("input of workflow "+w.name, err)

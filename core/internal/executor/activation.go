@@ -266,6 +266,11 @@ func (u *Unit) Log(message string, args []any) {
 	u.run.log(LogLine{Unit: u.name, Message: message, Args: args})
 }
 
+// LogError keeps a line that tells of an error which no code handles.
+func (u *Unit) LogError(message string, err error) {
+	u.run.log(LogLine{Unit: u.name, Message: message, Args: []any{"error", err.Error()}, Failed: true})
+}
+
 func (r *Run) log(line LogLine) {
 	if !r.Replaying() {
 		r.logs = append(r.logs, line)

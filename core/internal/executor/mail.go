@@ -92,12 +92,21 @@ func (r *Run) dispatch(handler Handler, message *Message) {
 	})
 	r.dispatches++
 	u.end = func(_ any, err error) {
-		if err != nil && message.signal != nil { // nobody waits for its answer, and the run goes on
-			r.log(LogLine{Unit: u.name, Message: "the handler of signal " + message.Name + " failed", Args: []any{"error", err.Error()}})
+		if err != nil && message.signal != nil {
+			r.handlerPanicked(u, message, err)
 		}
 		message.abandoned(err)
 	}
 	u.Wake()
+}
+
+// handlerPanicked fails the run: no code handles the panic of a signal's handler, and the signal must
+// not be lost unnoticed. Logs of behavior version 0 go on without the signal.
+func (r *Run) handlerPanicked(u *Unit, signal *Message, err error) {
+	u.LogError("the handler of signal "+signal.Name+" panicked", err)
+	if r.Since(1) {
+		r.end(nil, err)
+	}
 }
 
 // HandleSignal has every signal of this name handled, those that are buffered first. A nil handler ends it.

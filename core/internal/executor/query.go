@@ -42,7 +42,7 @@ func (r *Run) Ask(name string, input history.Payload) (history.Payload, error) {
 		return nil, &UnknownQuery{Name: name, Known: sortedNames(r.queries)}
 	}
 	var result history.Payload
-	u := &Unit{run: r, path: Path{{handle, -1}}, name: "query " + name, readOnly: true}
+	u := &Unit{run: r, path: Path{{handle, -1}}, name: "query " + name, readOnly: true, asks: true}
 	u.body = func(*Unit) (_ any, err error) {
 		result, err = query(input)
 		return nil, err

@@ -26,7 +26,8 @@ type Run struct {
 	started *history.Started
 	scope   *Scope // the run's own: cancelled when the run is
 
-	behavior int // behavior version of the generation: see history.Behavior
+	behavior     int  // behavior version of the generation: see history.Behavior
+	failsOnPanic bool // a panic is an error, and does not fail the activation
 
 	// Units and turns.
 	units      []*Unit // not ended, in order of creation
@@ -100,10 +101,11 @@ type Completion struct {
 	Logs []LogLine
 }
 
-// LogLine is a line that author's code logged.
+// LogLine is a line that workflow code logged. Failed: it tells of an error that no code handles.
 type LogLine struct {
 	Unit, Message string
 	Args          []any
+	Failed        bool
 }
 
 // New makes a run before its first record.

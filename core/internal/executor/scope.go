@@ -1,11 +1,6 @@
 package executor
 
-import (
-	"runtime/debug"
-
-	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/machine"
-)
+import "github.com/reprise-run/reprise/core/internal/machine"
 
 // Scope is what is cancelled together. Cancelling one cancels all within it, except what is shielded.
 type Scope struct {
@@ -149,11 +144,11 @@ type looker struct {
 	co      coroutine
 	at      *wait
 	holds   bool
-	failure *history.Failure
+	failure error
 }
 
 // evaluate says whether a condition holds. Its code has the standing of the unit that waits, and a panic is that unit's.
-func (r *Run) evaluate(w *wait) (holds bool, failure *history.Failure) {
+func (r *Run) evaluate(w *wait) (holds bool, failure error) {
 	l := &r.looker
 	l.at, l.holds, l.failure = w, false, nil
 	if l.co.next == nil {
@@ -187,7 +182,7 @@ func (l *looker) look() {
 		case nil:
 		case *Violation: // noted already
 		default:
-			l.failure = PanicFailure(p, debug.Stack())
+			l.failure = l.at.unit.run.panicked(l.at.unit, p)
 		}
 	}()
 	_ = l.at.unit.ReadOnly(func() error {

@@ -14,7 +14,11 @@ import (
 func show(c executor.Completion) string {
 	out := &bytes.Buffer{}
 	for _, line := range c.Logs {
-		fmt.Fprintf(out, "log %s: %s", unit(line.Unit), line.Message)
+		level := "log"
+		if line.Failed {
+			level = "log error"
+		}
+		fmt.Fprintf(out, "%s %s: %s", level, unit(line.Unit), line.Message)
 		for i := 0; i+1 < len(line.Args); i += 2 {
 			fmt.Fprintf(out, " %v=%v", line.Args[i], line.Args[i+1])
 		}

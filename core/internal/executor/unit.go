@@ -3,10 +3,7 @@ package executor
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"strings"
 
-	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
@@ -24,6 +21,7 @@ type Unit struct {
 
 	ready    bool // in the next round, or in this one and still to come
 	readOnly bool // a validator or a query is running: nothing may be emitted or awaited
+	asks     bool // it is a query
 	ended    bool
 	value    any
 	err      error
@@ -200,7 +198,7 @@ func (u *Unit) main() {
 			u.halt() // here, since a Goexit that ran on would end the shell's goroutine, too
 		case *Violation: // noted already
 		default:
-			u.err = PanicFailure(p, debug.Stack())
+			u.err = u.run.panicked(u, p)
 		}
 	}()
 	u.value, u.err = u.body(u)
@@ -209,23 +207,6 @@ func (u *Unit) main() {
 
 func goexit(who string) error {
 	return fmt.Errorf("%s called runtime.Goexit (t.FailNow does): workflow code must return", who)
-}
-
-// PanicFailure is the failure of code that panicked. The stack begins where it panicked.
-func PanicFailure(value any, stack []byte) *history.Failure {
-	text := string(stack)
-	if _, after, found := strings.Cut(text, "\npanic("); found {
-		if _, origin, found := strings.Cut(after, "\n\t"); found {
-			if _, origin, found = strings.Cut(origin, "\n"); found {
-				text = origin
-			}
-		}
-	}
-	message := fmt.Sprint(value)
-	if err, ok := value.(error); ok {
-		message = err.Error()
-	}
-	return &history.Failure{FailureKind: history.Panic, Type: fmt.Sprintf("%T", value), Message: message, Stack: text}
 }
 
 // Violation says that author's code called the surface when it was not its turn: from a goroutine of its own, with the

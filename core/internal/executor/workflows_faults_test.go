@@ -11,6 +11,54 @@ import (
 
 type activityOfInts = activity.Activity[int, int]
 
+// panics is code that panics in many places, and the same code once it is fixed.
+func panics(fixed bool) func(Ctx, string) (nothing, error) {
+	boom := func(value any) {
+		if !fixed {
+			panic(value)
+		}
+	}
+	return func(ctx Ctx, where string) (nothing, error) {
+		switch where {
+		case "root":
+			boom("in the root")
+		case "error":
+			boom(errBroken)
+		case "branch":
+			_, err := workflow.Parallel(ctx, func(Ctx) (int, error) { boom("in a branch"); return 0, nil }, call(actA))
+			return nothing{}, err
+		case "condition":
+			seen := false
+			workflow.HandleSignal(ctx, note, func(Ctx, string) error { seen = true; return nil })
+			return nothing{}, workflow.AwaitCondition(ctx, func() bool {
+				if seen {
+					boom("in a condition")
+				}
+				return seen
+			})
+		case "compensation":
+			var undo workflow.Compensations
+			undo.Add("one", func(ctx Ctx) error { return execute(ctx, actB) })
+			undo.Add("two", func(Ctx) error { boom("in a compensation"); return nil })
+			undo.Add("three", func(ctx Ctx) error { return execute(ctx, actC) })
+			return nothing{}, undo.Run(ctx, execute(ctx, actA))
+		}
+		workflow.HandleSignal(ctx, note, func(ctx Ctx, text string) error {
+			boom("in the handler of " + text)
+			workflow.Log(ctx, "signal "+text)
+			return nil
+		})
+		workflow.HandleUpdate(ctx, add, func(_ Ctx, n int) (int, error) { boom("in an update"); return n, nil },
+			func(n int) error {
+				if n == 7 {
+					boom("in a validator")
+				}
+				return nil
+			})
+		return nothing{}, workflow.Sleep(ctx, time.Minute)
+	}
+}
+
 // faults are what goes wrong: panics, violations, and code that no longer agrees with its log.
 func faults(tr *transcript) []registry.Definition {
 	inGoroutine := func(call func()) {
@@ -19,27 +67,9 @@ func faults(tr *transcript) []registry.Definition {
 		done.Wait()
 	}
 	return []registry.Definition{
-		workflow.New("panics", func(ctx Ctx, where string) (nothing, error) {
-			switch where {
-			case "root":
-				panic("in the root")
-			case "error":
-				panic(errBroken)
-			case "branch":
-				_, err := workflow.Parallel(ctx, func(Ctx) (int, error) { panic("in a branch") }, call(actA))
-				return nothing{}, err
-			case "condition":
-				seen := false
-				workflow.HandleSignal(ctx, note, func(Ctx, string) error { seen = true; return nil })
-				return nothing{}, workflow.AwaitCondition(ctx, func() bool {
-					if seen {
-						panic("in a condition")
-					}
-					return false
-				})
-			}
-			return nothing{}, nil
-		}),
+		workflow.New("panics", panics(false)),
+		workflow.New("panics-fixed", panics(true)),
+		workflow.New("panics-fail", panics(false)).FailOnPanic(),
 		workflow.New("blocks", func(ctx Ctx, where string) (nothing, error) {
 			switch where {
 			case "root":

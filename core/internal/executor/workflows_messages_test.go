@@ -161,6 +161,7 @@ func phases() []registry.Definition {
 			told(ctx, "the phase", err)
 			return o, err
 		}),
+		workflow.New("phase-fails", func(ctx Ctx, _ nothing) (order, error) { return orders().Run(ctx) }).FailOnPanic(),
 		define("phase-timeout", func(ctx Ctx) (order, error) {
 			o, err := orders().Within(time.Minute).Run(ctx)
 			told(ctx, "the phase", err)

@@ -208,8 +208,8 @@ func NextInput[I any](err error) (I, bool) {
 // that nobody waited for. Result and error are what a caller of the run would see: of an error, what crosses the border of
 // a run (workflow.FailureType, FailureDetails, and errors.Is for workflow.ErrCancelled and ErrTimeout).
 //
-// The test fails, and Run does not return, if the run can never end, decides differently on replay, or calls what is
-// neither registered nor mocked.
+// The test fails, and Run does not return, if the run can never end, decides differently on replay,
+// panics (but see workflow.Workflow.FailOnPanic), or calls what is neither registered nor mocked.
 func Run[I, O any](env *Env, w *workflow.Workflow[I, O], input I) (O, error) {
 	env.t.Helper()
 	var none O

@@ -128,7 +128,11 @@ func (r *run) activate() {
 		return
 	}
 	for _, line := range done.Logs {
-		env.t.Logf("%s %s: %s%s", env.Elapsed(), r.id, line.Message, pairs(line.Args))
+		level := ""
+		if line.Failed {
+			level = "ERROR "
+		}
+		env.t.Logf("%s %s: %s%s%s", env.Elapsed(), r.id, level, line.Message, pairs(line.Args))
 	}
 	if done.StateSet {
 		r.state = done.State

@@ -305,15 +305,25 @@ func TestMailToAClosedRunIsAProblemOfTheTest(t *testing.T) {
 }
 
 func TestWorkflowCodeMustNotCallTheEnvironment(t *testing.T) {
-	env := workflowtest.New(t)
-	w := workflow.New("inside-out", func(workflow.Context, none) (none, error) {
-		workflowtest.Signal(env, approve, "ann")
-		return none{}, nil
-	})
+	require.Contains(t, failure(func(t *recorder) {
+		env := workflowtest.New(t)
+		inside := workflow.New("inside-out", func(workflow.Context, none) (none, error) {
+			workflowtest.Signal(env, approve, "ann")
+			return none{}, nil
+		})
+		_, _ = workflowtest.Run(env, inside, none{})
+	}), "workflowtest.Signal was called by workflow code")
+}
 
-	_, err := workflowtest.Run(env, w, none{})
+// TestPanics fail the test: a server would block the run. A workflow that fails on panics gives an error.
+func TestPanics(t *testing.T) {
+	w := workflow.New("panics", func(workflow.Context, none) (none, error) { panic("oh") })
+	require.Contains(t, failure(func(t *recorder) {
+		_, _ = workflowtest.Run(workflowtest.New(t), w, none{})
+	}), "workflow code panicked in unit root: oh")
 
-	require.ErrorContains(t, err, "workflowtest.Signal was called by workflow code")
+	_, err := workflowtest.Run(workflowtest.New(t), w.FailOnPanic(), none{})
+	require.EqualError(t, err, "panic: oh")
 }
 
 func TestUpdates(t *testing.T) {
