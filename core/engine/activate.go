@@ -109,10 +109,8 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 
 // finish deletes what has been taken care of, and comes back later for what a living author answers for (rules 3 and 4).
 func (v *visit) finish(ctx context.Context) error {
-	for _, key := range v.ended {
-		if err := v.e.Tasks.DeleteTask(ctx, key); err != nil {
-			return err
-		}
+	if err := v.deleteStates(ctx); err != nil {
+		return err
 	}
 	if len(v.tidy) > 0 {
 		if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
@@ -126,6 +124,18 @@ func (v *visit) finish(ctx context.Context) error {
 		return nil
 	}
 	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Delay: v.delay(v.wait)})
+}
+
+// deleteStates deletes the states of activities and steps that have ended.
+func (v *visit) deleteStates(ctx context.Context) error {
+	v.ended = append(v.ended, v.steps.forget()...)
+	for len(v.ended) > 0 {
+		if err := v.e.Tasks.DeleteTask(ctx, v.ended[0]); err != nil {
+			return err
+		}
+		v.ended = v.ended[1:]
+	}
+	return nil
 }
 
 // turn looks at the run and takes it as far as it goes without waiting for a step.
@@ -267,5 +277,6 @@ func (v *visit) blockIf(ctx context.Context, err error) error {
 	v.slot.drop()
 	v.done, v.tidy = nil, nil // everything stays in the inbox
 	v.steps.cancel()
+	_ = v.steps.forget() // the run continues from them once it is unblocked
 	return v.e.block(ctx, v.run, blocked.reason, blocked.message)
 }

@@ -44,7 +44,12 @@ type try struct {
 
 // newAttempt makes an attempt within an invocation's time; one that is out of time before it begins has failed already.
 func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
-	t := &try{e: e, key: key, command: command, number: number, scheduled: scheduled, started: e.Clock.Now(), budget: b,
+	return e.attemptAt(e.Clock.Now(), key, command, number, scheduled, b)
+}
+
+// attemptAt is newAttempt for an attempt that began at a time.
+func (e *Engine) attemptAt(started time.Time, key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
+	t := &try{e: e, key: key, command: command, number: number, scheduled: scheduled, started: started, budget: b,
 		limit: command.Options.StartToClose, which: history.StartToClose}
 	if t.limit == 0 {
 		t.limit = startToClose

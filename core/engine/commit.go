@@ -112,6 +112,7 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 	}
 	l := v.slot.live
 	v.noteVoid(commit.Generation, commit.Record)
+	v.forgetWaiting(commit.Generation, commit.Record)
 	l.note(commit.Record)
 	v.named = v.named || names(commit.Record)
 	if commit.Summary != nil {
@@ -149,6 +150,31 @@ func (v *visit) noteVoid(generation int, rec *history.Record) {
 	}
 }
 
+// forgetWaiting has the states deleted of steps that were handed over, and that the record ends: it
+// abandons them, or closes the generation.
+func (v *visit) forgetWaiting(generation int, rec *history.Record) {
+	waited := func(seq int64) {
+		if step := v.slot.live.ledger.steps[seq]; step != nil && step.tried.Count() > 0 {
+			v.forgetStep(generation, seq)
+		}
+	}
+	for _, command := range rec.Commands {
+		if cancel, ok := command.(*history.CancelActivity); ok && cancel.Abandoned {
+			waited(cancel.Seq())
+		}
+	}
+	if rec.Closes() != nil {
+		for _, seq := range slices.Sorted(maps.Keys(v.slot.live.ledger.steps)) {
+			waited(seq)
+		}
+	}
+}
+
+// forgetStep has the state of a step deleted.
+func (v *visit) forgetStep(generation int, seq int64) {
+	v.ended = append(v.ended, TaskKey{v.run, generation, seq})
+}
+
 // handOver says in a record that this author answers for nothing any more: too little time is left for the steps to come
 // (rule 5). Whoever receives the resume goes on: at once, or when the first of them is to be tried again.
 func (v *visit) handOver(ctx context.Context) (err error) {
@@ -161,7 +187,8 @@ func (v *visit) handOver(ctx context.Context) (err error) {
 	}()
 	l := v.slot.live
 	if l == nil || l.closes != nil || l.position.Generation != v.steps.generation {
-		return v.e.Queue.SendResumes(ctx, Resume{Run: v.run})
+		v.steps.left = nil
+		return errors.Join(v.deleteStates(ctx), v.e.Queue.SendResumes(ctx, Resume{Run: v.run}))
 	}
 	now := later(v.e.Clock.Now(), l.time)
 	rec := &history.Record{Number: l.position.Record + 1, Time: now, Author: v.author, Until: now}
@@ -195,6 +222,11 @@ func (v *visit) handOver(ctx context.Context) (err error) {
 	resume := Resume{Run: v.run} // a lost race is the same: somebody has to look
 	if !lost {
 		resume.Delay = v.delay(rec.Until)
+	} else { // the steps may be asked to stop by now, or the run closed
+		v.steps.left = nil
+	}
+	if err := v.deleteStates(ctx); err != nil {
+		return err
 	}
 	return v.e.Queue.SendResumes(ctx, resume)
 }

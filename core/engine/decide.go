@@ -72,7 +72,7 @@ func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
 	}
 	v.take(p, news)
 	v.considerSteps(p)
-	return p, nil
+	return p, v.knowTried(ctx, p)
 }
 
 // knowMail notes which mail earlier generations took, where the start that says so is still to be recorded.
@@ -131,7 +131,7 @@ func meantForEarlier(item Item, summary *Summary) bool {
 // forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.
 func (v *visit) forgetTask(event history.Event, generation int) {
 	if answer, ok := event.(*history.ActivityResolved); ok {
-		v.ended = append(v.ended, TaskKey{v.run, generation, answer.Seq})
+		v.forgetStep(generation, answer.Seq)
 	}
 }
 
@@ -282,6 +282,28 @@ func (v *visit) considerSteps(p *plan) {
 			p.resumes = append(p.resumes, step.Seq())
 		}
 	}
+}
+
+// knowTried has steps that are taken over continue from their failed attempts, which the table has.
+func (v *visit) knowTried(ctx context.Context, p *plan) error {
+	if len(p.resumes) == 0 {
+		return nil
+	}
+	states, err := v.e.statesOf(ctx, v.run, v.slot.live.position.Generation)
+	if err != nil {
+		return err
+	}
+	for _, seq := range p.resumes {
+		state, open := states[seq], v.slot.live.ledger.steps[seq]
+		if state == nil {
+			continue
+		}
+		v.steps.keep(state.TaskKey)
+		if tried := (history.Tried{Seq: seq, Attempts: state.Failed, Next: state.Next}); tried.Count() > open.tried.Count() {
+			open.tried = tried
+		}
+	}
+	return nil
 }
 
 // generationOf reads the generation out of an item's key; 0 for mail, which belongs to the run.

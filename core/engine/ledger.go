@@ -52,6 +52,9 @@ type author struct {
 	time   time.Time
 	base   bool // its newest record begins a generation that goes on from an earlier one: all that is pending is asked for
 	stops  bool // a step that it handed over, to be tried again later, was asked to stop
+	// retried are the steps whose results it recorded after failed attempts: their states are to be
+	// deleted.
+	retried []int64
 }
 
 // set makes the map at its first entry: most live runs have most of these empty.
@@ -100,6 +103,9 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		case history.Mail:
 			l.took(event.MailID(), true)
 		case *history.ActivityResolved:
+			if l.steps[event.Seq] != nil && len(event.Attempts) > 0 {
+				a.retried = append(a.retried, event.Seq)
+			}
 			delete(l.steps, event.Seq)
 		case *history.TimerFired:
 			delete(l.timers, event.Seq)

@@ -126,7 +126,7 @@ func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err 
 	} else if err != nil {
 		return done, err
 	}
-	o := &outbox{e: e, run: run, generation: view.Summary.Generation}
+	o := &outbox{e: e, run: run, generation: view.Summary.Generation, again: true}
 	if view.Summary.Blocked != nil {
 		done.Unblocked++
 		o.resumes = append(o.resumes, unblocks(view.Summary))
@@ -155,9 +155,6 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool,
 		return false, err
 	}
 	o.pending = fold.Find
-	if err := o.knowAttempts(ctx, fold); err != nil {
-		return false, err
-	}
 	answered := map[int64]bool{} // their answers wait in the inbox
 	for _, item := range view.Inbox {
 		if answer, ok := item.Event.(history.Resolution); ok && generationOf(item.Key) == o.generation {
@@ -189,24 +186,6 @@ func (e *Engine) foldView(ctx context.Context, run string, view *View) (*machine
 		whole.Add(rec)
 	}
 	return whole, nil
-}
-
-// knowAttempts has attempts counted on from where they were: one that ends the process must not be made for ever.
-func (o *outbox) knowAttempts(ctx context.Context, fold *machine.Fold) error {
-	if !slices.ContainsFunc(fold.Pending(), func(p machine.Pending) bool { return isActivity(p.Command) }) {
-		return nil
-	}
-	states, err := o.e.Tasks.TasksOf(ctx, o.run)
-	if err != nil {
-		return err
-	}
-	o.attempts = map[int64]int{}
-	for _, state := range states {
-		if state.Generation == o.generation {
-			o.attempts[state.Seq] = state.Attempt
-		}
-	}
-	return nil
 }
 
 // orphan tells an open child that its parent has closed, as the parent's closing record asks.

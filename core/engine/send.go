@@ -23,7 +23,8 @@ type outbox struct {
 	run        string
 	generation int
 	pending    func(seq int64) (history.Sequenced, bool)
-	attempts   map[int64]int // what each activity has come to already; nil: they begin
+	again      bool                 // it sends what was sent before, perhaps: activities continue from their states
+	states     map[int64]*TaskState // of activities, once they are known
 	resumes    []Resume
 	tasks      []Task
 }
@@ -49,7 +50,7 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 	if closes {
 		unsent = endUnsent(a.asks)
 	}
-	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending}
+	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending, again: a.name != v.author}
 	if a.base { // the first record after a reset asks for all that was pending there
 		for _, command := range l.exec.PendingCommands() {
 			if before, is := l.base[command.Seq()]; is {
@@ -117,6 +118,9 @@ func (v *visit) finishDead(ctx context.Context, p *plan) error {
 		if err := v.sendFor(ctx, a); err != nil {
 			return err
 		}
+		for _, seq := range a.retried {
+			v.forgetStep(v.slot.live.position.Generation, seq)
+		}
 	}
 	return v.finishEarlier(ctx, p.earlier, v.slot.live.summary)
 }
@@ -141,8 +145,7 @@ func (o *outbox) add(ctx context.Context, command history.Command, recorded time
 	switch command := command.(type) {
 	case *history.ScheduleActivity:
 		if !command.Inline {
-			o.tasks = append(o.tasks, Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded,
-				Attempt: max(1, o.attempts[command.Seq()])})
+			return o.activity(ctx, command, recorded)
 		}
 	case *history.CancelActivity:
 		asked, _ := o.pending(command.Seq())
@@ -155,6 +158,61 @@ func (o *outbox) add(ctx context.Context, command history.Command, recorded time
 		return o.cancelChild(ctx, command.Seq())
 	}
 	return nil
+}
+
+// activity sends the task of an activity's first attempt. Sent again, it continues from the
+// activity's state.
+func (o *outbox) activity(ctx context.Context, command *history.ScheduleActivity, recorded time.Time) error {
+	task := Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded, Attempt: 1}
+	if o.again {
+		if err := o.knowStates(ctx); err != nil {
+			return err
+		}
+		if state := o.states[command.Seq()]; state != nil {
+			o.e.continueTask(&task, state)
+		}
+	}
+	o.tasks = append(o.tasks, task)
+	return nil
+}
+
+// knowStates reads the states of the generation's activities, once.
+func (o *outbox) knowStates(ctx context.Context) error {
+	if o.states != nil {
+		return nil
+	}
+	states, err := o.e.statesOf(ctx, o.run, o.generation)
+	o.states = states
+	return err
+}
+
+// statesOf reads the states of a generation's activities and steps, by number.
+func (e *Engine) statesOf(ctx context.Context, run string, generation int) (map[int64]*TaskState, error) {
+	all, err := e.Tasks.TasksOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	states := make(map[int64]*TaskState, len(all))
+	for _, state := range all {
+		if state.Generation == generation {
+			states[state.Seq] = state
+		}
+	}
+	return states, nil
+}
+
+// continueTask makes of an activity's first task the one that its state calls for. Attempts are
+// counted from where they were. One that waits for its time still waits. One that is completed from
+// outside does not run again: only its time limit is watched.
+func (e *Engine) continueTask(t *Task, state *TaskState) {
+	t.Attempt, t.Failed = max(1, state.Attempt), state.Failed
+	switch {
+	case state.Pending:
+		limited := e.attemptAt(state.Started, t.Key(), t.Command, t.Attempt, t.Scheduled, budget{})
+		t.Expire, t.Sent = true, state.Started.Add(limited.patience())
+	case !state.Next.IsZero():
+		t.Sent, t.Delay = state.Next, delayable(state.Next.Sub(e.Clock.Now()))
+	}
 }
 
 // cancelActivity asks an activity to stop; a step runs here, or where nothing but its own deadline reaches it.

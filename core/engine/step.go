@@ -20,6 +20,7 @@ type steps struct {
 	ended      []stepEnd
 	woken      chan struct{}
 	left       []history.Tried // not begun, or not to be retried in time: to be handed over
+	kept       []TaskKey       // of steps whose failed attempts are in the table; under mu
 }
 
 // step is one of them.
@@ -30,6 +31,7 @@ type step struct {
 	scheduled time.Time
 	tried     history.Tried // in earlier invocations, and in this one
 	blocks    *blockedError // its function broke a rule of workflow code
+	of        *steps
 	*underway
 }
 
@@ -59,6 +61,7 @@ func (v *visit) stepsOfGeneration(generation int) {
 		return
 	}
 	v.steps.cancel()
+	v.ended = append(v.ended, v.steps.forget()...)
 	v.steps, v.done = &steps{generation: generation}, nil
 }
 
@@ -91,7 +94,7 @@ func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Ac
 		s.running = map[int64]*step{}
 	}
 	key := TaskKey{v.run, v.slot.live.position.Generation, command.Seq()}
-	begun := &step{key: key, command: command, perform: perform, scheduled: v.slot.live.scheduled(command.Seq()),
+	begun := &step{key: key, command: command, perform: perform, of: s, scheduled: v.slot.live.scheduled(command.Seq()),
 		tried: v.slot.live.ledger.tried(command.Seq()), underway: v.e.attempts.begin(key)}
 	if v.slot.live.ledger.asked[command.Seq()] {
 		begun.cancel()
@@ -141,7 +144,40 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			return result
 		}
 		s.tried.Attempts, s.tried.Next = keep(s.tried.Attempts, a.failed()), v.e.Clock.Now().Add(wait)
+		v.saveTried(ctx, s, a.failure)
 	}
+}
+
+// saveTried stores that a step waits for its next attempt, so that an author that takes it over
+// neither forgets its attempts nor cuts its wait short. Where that fails, the step continues all
+// the same: the count is no promise.
+func (v *visit) saveTried(ctx context.Context, s *step, failure *history.Failure) {
+	if s.cancelled() {
+		return
+	}
+	s.of.keep(s.key)
+	err := v.e.Tasks.SaveTask(ctx, &TaskState{TaskKey: s.key, Activity: s.command.Activity, Attempt: s.tried.Count() + 1,
+		Failure: failure.Error(), Next: s.tried.Next, Failed: s.tried.Attempts})
+	if err != nil && ctx.Err() == nil {
+		v.e.warn(ctx, "a failed attempt of a step was not stored", "run", v.run, "step", s.command.ID, "error", err)
+	}
+	v.e.watch.changed(v.run)
+}
+
+// keep notes that the table has a state of a step.
+func (s *steps) keep(key TaskKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, key)
+}
+
+// forget gives the states that are of no more use: all but those of steps that are handed over.
+func (s *steps) forget() (ended []TaskKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ended = slices.DeleteFunc(s.kept, func(key TaskKey) bool { return s.has(key.Seq) })
+	s.kept = nil
+	return ended
 }
 
 // await waits before an attempt, but not once the step is asked to stop. It says whether there is anything to go on for.

@@ -139,9 +139,12 @@ func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
 	return &stored.Summary, nil
 }
 
+// storedTask has the failed attempts in the form that the log gives them: a record with nothing
+// else.
 type storedTask struct {
 	TaskState
-	Away away `json:"away,omitempty"`
+	Failed json.RawMessage `json:"failed,omitempty"`
+	Away   away            `json:"away,omitempty"`
 }
 
 // EncodeTask gives the stored form of what is known of an activity under way.
@@ -149,6 +152,9 @@ func EncodeTask(e history.Encoder, state *TaskState) ([]byte, error) {
 	stored := storedTask{TaskState: *state}
 	stored.Away.send(e, "details", &stored.Details)
 	err := stored.Away.sendText(e, "failure", &stored.Failure)
+	if len(state.Failed) > 0 {
+		stored.Failed = e.Record(&history.Record{Tried: []history.Tried{{Seq: state.Seq, Attempts: state.Failed}}})
+	}
 	var text []byte
 	if err == nil {
 		text, err = history.Marshal(&stored)
@@ -168,6 +174,12 @@ func DecodeTask(d *history.Decoder, text []byte) (*TaskState, error) {
 	}
 	if err = stored.Away.fetch(d, "details", &stored.Details); err == nil {
 		err = stored.Away.fetchAs(d, "failure", &stored.Failure)
+	}
+	if err == nil && len(stored.Failed) > 0 {
+		var rec *history.Record
+		if rec, err = d.Record(stored.Failed); err == nil && len(rec.Tried) > 0 {
+			stored.TaskState.Failed = rec.Tried[0].Attempts
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the state of activity %d of run %q: %w", stored.Seq, stored.Run, err)

@@ -79,6 +79,7 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, 
 		mine.Details, mine.Failure = state.Details, state.Failure
 		a.details = state.Details
 	}
+	mine.Failed = t.Failed
 	if tracked(t) {
 		if err := e.Tasks.SaveTask(ctx, mine); err != nil {
 			return err
@@ -139,8 +140,9 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 		return err
 	}
 	cancelled := state != nil && state.Cancelled
+	failed, due := keep(t.Failed, a.failed()), e.Clock.Now().Add(wait)
 	if !cancelled {
-		next := TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt + 1, Failure: a.failure.Error()}
+		next := TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt + 1, Failure: a.failure.Error(), Next: due, Failed: failed}
 		if state != nil {
 			next.Details = state.Details
 		}
@@ -151,12 +153,10 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 	}
 	if cancelled {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled between two attempts"), Number: t.Attempt,
-			Started: a.started, Attempts: keep(t.Failed, a.failed())}, true)
+			Started: a.started, Attempts: failed}, true)
 	}
 	e.watch.changed(t.Run)
-	t.Failed = keep(t.Failed, a.failed())
-	t.Attempt++
-	t.Sent = e.Clock.Now().Add(wait)
+	t.Attempt, t.Failed, t.Sent = t.Attempt+1, failed, due
 	return e.sendTask(ctx, t, wait)
 }
 

@@ -126,7 +126,7 @@ func (e *Engine) CompleteActivity(ctx context.Context, token string, result hist
 	} else if err != nil {
 		return err
 	}
-	event.Started = state.Started
+	event.Started, event.Attempts = state.Started, state.Failed
 	_, there, err := e.Runs.File(ctx, state.Run, e.newItem(event, state.Generation, true))
 	if err != nil {
 		return e.unavailable(err, "the result was not stored")

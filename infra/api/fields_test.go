@@ -27,7 +27,7 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 		{failed, failure{}},
 		{engine.Accepted{}, accepted{}},
 		{engine.UpdateAnswer{Result: one, Failure: failed}, updateAnswer{}},
-		{engine.TaskState{Started: now, Beat: now, Details: one, Failure: "x", Cancelled: true, Pending: true}, activityState{}},
+		{engine.TaskState{Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true}, activityState{}},
 		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)

@@ -72,6 +72,7 @@ type activityState struct {
 	Beat       time.Time       `json:"beat,omitzero" doc:"The last heartbeat." example:"2026-01-01T00:00:04Z"`
 	Details    json.RawMessage `json:"details,omitempty" doc:"What the last heartbeat said." example:"{\"done\":40}"`
 	Failure    string          `json:"failure,omitempty" doc:"What the attempt before failed with." example:"card service unreachable"`
+	Next       time.Time       `json:"next,omitzero" doc:"When this attempt may begin, if it waits for that." example:"2026-01-01T00:01:00Z"`
 	Cancelled  bool            `json:"cancelled,omitempty" doc:"The run asked it to stop."`
 	Pending    bool            `json:"pending,omitempty" doc:"It waits to be completed from outside."`
 }

@@ -34,7 +34,7 @@ func WriteEverywhere(t *testing.T, s Stores, text string) {
 			Tried: []history.Tried{{Seq: 1, Attempts: []history.Attempt{{Number: 1, Failure: failureWith(text)}}}}}}))
 	require.NoError(t, s.Runs.Block(ctx, summary.Run, &engine.Block{Since: epoch, Reason: engine.ReasonNondeterminism, Message: text}))
 	require.NoError(t, s.Tasks.SaveTask(ctx, &engine.TaskState{TaskKey: engine.TaskKey{Run: summary.Run, Generation: 1, Seq: 1}, Activity: "charge",
-		Details: value, Failure: text, Pending: true}))
+		Details: value, Failure: text, Failed: []history.Attempt{{Number: 1, Failure: failureWith(text)}}, Pending: true}))
 }
 
 func failureWith(text string) *history.Failure {

@@ -25,6 +25,7 @@ var taskCases = []namedCase{
 			got, err := s.Tasks.LoadTask(s.t.Context(), want.TaskKey)
 			require.NoError(s.t, err)
 			require.JSONEq(s.t, jsonOf(s.t, want), jsonOf(s.t, got))
+			require.Equal(s.t, want.Failed, got.Failed)
 		}
 	}},
 	{"that it was asked to stop stays, whoever saves", func(s *subject) {
@@ -76,7 +77,8 @@ var taskCases = []namedCase{
 
 func fullTask(run string, generation int, seq int64) *engine.TaskState {
 	return &engine.TaskState{TaskKey: engine.TaskKey{Run: run, Generation: generation, Seq: seq}, Activity: "charge", Attempt: 3, Started: epoch,
-		Beat: epoch.Add(1), Details: history.Payload(`{"at":1}`), Failure: "no", Cancelled: true, Pending: seq%2 == 0}
+		Beat: epoch.Add(1), Details: history.Payload(`{"at":1}`), Failure: "no", Cancelled: true, Pending: seq%2 == 0,
+		Next: epoch.Add(2), Failed: []history.Attempt{{Number: 2, Started: epoch, Ended: epoch.Add(1), Worker: "w", Failure: failureWith("no")}}}
 }
 
 // tasks gives the keys of a run's tasks, in order.

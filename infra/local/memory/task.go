@@ -3,9 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -44,9 +42,9 @@ func (s *Store) task(key engine.TaskKey) (*engine.TaskState, error) {
 }
 
 func (s *Store) keepTask(state *engine.TaskState) error {
-	text, err := json.Marshal(state)
+	text, err := engine.EncodeTask(history.Encoder{}, state)
 	if err != nil {
-		return fmt.Errorf("the state of activity %d of run %q cannot be stored: %w", state.Seq, state.Run, err)
+		return err
 	}
 	s.tasks[state.TaskKey] = text
 	return nil
@@ -89,9 +87,5 @@ func (s *Store) DeleteTask(ctx context.Context, key engine.TaskKey) error {
 }
 
 func decodeTask(text []byte) (*engine.TaskState, error) {
-	state := &engine.TaskState{}
-	if err := json.Unmarshal(text, state); err != nil {
-		return nil, fmt.Errorf("%w: the state of an activity: %w", history.ErrUnreadable, err)
-	}
-	return state, nil
+	return engine.DecodeTask(&history.Decoder{}, text)
 }

@@ -53,7 +53,8 @@ func (o Options) withDefaults() Options {
 // goroutines.
 //
 // A write has been flushed to disk when its method returns, but for those of Delete, DeleteDue, DeleteTask, and SaveTask of
-// an activity that is neither pending nor cancelled: they show at once, and are flushed with the next write or after
+// an activity that is neither waiting nor cancelled: they show at once, and are flushed with the
+// next write or after
 // [Options.RideDelay]. A write that has begun is not given up when its context ends: it blocks for as long as the disk does.
 //
 // Errors of the disk are [engine.ErrUnavailable]; the store goes on by itself once there is room again.

@@ -22,8 +22,8 @@ type task struct {
 	stored bool
 }
 
-// SaveTask flushes the state of an activity that waits to be completed from outside, or was asked to stop. Others
-// only inform; they ride along.
+// SaveTask flushes the state of an activity that waits, for its next attempt or to be completed
+// from outside, or was asked to stop. Others only inform; they ride along.
 func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
 	if err != nil {
 		return err
 	}
-	return s.writeTask(&tasking{s: s, key: state.TaskKey, state: text, cancelled: state.Cancelled}, state.Pending || state.Cancelled, func(before task) task {
+	return s.writeTask(&tasking{s: s, key: state.TaskKey, state: text, cancelled: state.Cancelled}, state.Pending || state.Cancelled || !state.Next.IsZero(), func(before task) task {
 		return task{state: text, cancelled: state.Cancelled || before.cancelled, stored: before.stored}
 	})
 }
