@@ -285,12 +285,6 @@ func stepsOf(l *live, rec *history.Record) (steps []int64) {
 	})
 }
 
-// isActivity says whether the command asks for an activity by message.
-func isActivity(command history.Command) bool {
-	activity, ok := command.(*history.ScheduleActivity)
-	return ok && !activity.Inline
-}
-
 func isStep(command history.Command) bool { // nil is none
 	step, ok := command.(*history.ScheduleActivity)
 	return ok && step.Inline

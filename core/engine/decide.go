@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -266,20 +267,15 @@ func (v *visit) considerSteps(p *plan) {
 	if l.closes != nil {
 		return
 	}
-	for _, command := range l.exec.PendingCommands() {
-		step, ok := command.(*history.ScheduleActivity)
-		if !ok || !step.Inline || v.holds(step.Seq()) {
+	for _, seq := range slices.Sorted(maps.Keys(l.ledger.steps)) {
+		if _, pending := l.exec.Pending(seq); !pending || v.holds(seq) {
 			continue
 		}
-		open := l.ledger.steps[step.Seq()]
-		if open == nil { // of a base: the first record of this generation names it
-			continue
-		}
-		switch a := open.author; {
+		switch a := l.ledger.steps[seq].author; {
 		case a.name == v.author:
-			p.steps = append(p.steps, step.Seq())
+			p.steps = append(p.steps, seq)
 		case v.gone(p, a):
-			p.resumes = append(p.resumes, step.Seq())
+			p.resumes = append(p.resumes, seq)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/workflow"
 )
 
 // lostRuns starts runs of which the queues are lost before anybody has looked at them.
@@ -112,5 +115,30 @@ func TestRebuildManyAtATime(t *testing.T) {
 		require.Equal(w.t, []engine.Rebuilt{{Open: 250}}, <-done)
 		w.settle()
 		require.Equal(w.t, history.Completed, w.summary("run-249").Status)
+	})
+}
+
+// TestLongTimersOfARunAreStoredTogether: a run with many long timers begins, and is rebuilt, with one
+// call of the store, not with one for each timer.
+func TestLongTimersOfARunAreStoredTogether(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		timers := make([]workflow.Future[struct{}], n)
+		for i := range timers {
+			timers[i] = workflow.Timer(ctx, time.Hour)
+		}
+		_, err := workflow.All(ctx, timers...)
+		return n, err
+	})
+	simulateAs(t, true, define, func(w *world) {
+		calls := func() int {
+			return len(slices.DeleteFunc(slices.Clone(w.journal), func(line string) bool { return !strings.Contains(line, " put-due ") }))
+		}
+		w.start("r", "main", "100")
+		w.pass(time.Second)
+		require.Equal(w.t, 1, calls())
+		w.locked(func() { w.kill(w.processes[0]) })
+		w.pass(time.Second)
+		require.Equal(w.t, 2, calls())
+		w.ends("100")
 	})
 }

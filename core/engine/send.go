@@ -25,11 +25,17 @@ type outbox struct {
 	pending    func(seq int64) (history.Sequenced, bool)
 	again      bool                 // it sends what was sent before, perhaps: activities continue from their states
 	states     map[int64]*TaskState // of activities, once they are known
+	due        []DueTimer
 	resumes    []Resume
 	tasks      []Task
 }
 
 func (o *outbox) flush(ctx context.Context) error {
+	if len(o.due) > 0 {
+		if err := o.e.Due.PutDue(ctx, o.due...); err != nil {
+			return err
+		}
+	}
 	if len(o.tasks) > 0 {
 		if err := o.e.Queue.SendTasks(ctx, o.tasks...); err != nil {
 			return err
@@ -151,7 +157,7 @@ func (o *outbox) add(ctx context.Context, command history.Command, recorded time
 		asked, _ := o.pending(command.Seq())
 		return o.cancelActivity(ctx, asked, command.Seq())
 	case *history.StartTimer:
-		return o.timer(ctx, command.Seq(), recorded.Add(command.Duration))
+		o.timer(command.Seq(), recorded.Add(command.Duration))
 	case *history.StartChild:
 		return o.child(ctx, command)
 	case *history.CancelChild:
@@ -226,13 +232,14 @@ func (o *outbox) cancelActivity(ctx context.Context, command history.Command, se
 }
 
 // timer goes to the queue or to a bucket, by the time that is left now (rule 8).
-func (o *outbox) timer(ctx context.Context, seq int64, at time.Time) error {
+func (o *outbox) timer(seq int64, at time.Time) {
+	timer := DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq}
 	left := at.Sub(o.e.Clock.Now())
 	if left > longestDelay {
-		return o.e.Due.PutDue(ctx, DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq})
+		o.due = append(o.due, timer)
+		return
 	}
-	o.resumes = append(o.resumes, o.e.firing(DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq}, left))
-	return nil
+	o.resumes = append(o.resumes, o.e.firing(timer, left))
 }
 
 // firing is the resume that carries a timer's firing.

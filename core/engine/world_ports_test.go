@@ -141,11 +141,13 @@ func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, ne
 	return runs, next, err
 }
 
-func (p *port) PutDue(ctx context.Context, timer engine.DueTimer) error {
-	if left := timer.At.Sub(p.p.clock.Now()); left <= 15*time.Minute {
-		p.w.locked(func() { p.w.violation("a timer that is due in %s goes into a bucket", left) })
+func (p *port) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+	for _, timer := range timers {
+		if left := timer.At.Sub(p.p.clock.Now()); left <= 15*time.Minute {
+			p.w.locked(func() { p.w.violation("a timer that is due in %s goes into a bucket", left) })
+		}
 	}
-	return p.call(ctx, "put-due", timer.Run, "", func() error { return p.w.store.PutDue(ctx, timer) })
+	return p.call(ctx, "put-due", timers[0].Run, "", func() error { return p.w.store.PutDue(ctx, timers...) })
 }
 
 func (p *port) DueBefore(ctx context.Context, before time.Time) ([]engine.DueTimer, error) {

@@ -4,28 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/reprise-run/reprise/core/internal/executor"
 )
 
 // All waits for all futures and gives their values in order. The first failure ends the wait: the others go on, unless
 // their scope is cancelled.
 func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 	ctx.enter("All")
-	err := until(ctx, "all of", erase(futures), func() bool {
-		done := 0
-		for _, f := range futures {
-			if !f.settled() {
-				continue
-			}
-			if f.failed() != nil {
-				return true
-			}
-			done++
-		}
-		return done == len(futures)
-	})
-	if err != nil {
+	if err := allOf(ctx, erase(futures)); err != nil {
 		return nil, err
 	}
+	var err error
 	values := make([]T, len(futures))
 	for _, f := range futures {
 		if f.settled() && f.failed() != nil {
@@ -38,6 +28,54 @@ func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 		}
 	}
 	return values, nil
+}
+
+// allOf pauses the unit until all futures have settled, or one has failed. It counts them, so that
+// its work is in proportion to the futures, and not to their square.
+func allOf(ctx Context, futures []Awaitable) error {
+	checkFutures(futures)
+	t := &tally{unit: ctx.unit}
+	var joined []*counted
+	for _, f := range futures {
+		if c := (&counted{t, f}); f.settled() {
+			c.count()
+		} else {
+			f.join(c)
+			joined = append(joined, c)
+		}
+	}
+	defer func() {
+		for _, c := range joined {
+			c.future.leave(c)
+		}
+	}()
+	return ctx.unit.Until(ctx.scope, waitsFor{"all of", futures}, func() bool {
+		return t.failed || t.settled == len(futures)
+	})
+}
+
+// tally is how many of a unit's futures have settled, and whether one of them has failed.
+type tally struct {
+	unit    *executor.Unit
+	settled int
+	failed  bool
+}
+
+// counted waits for one future of a tally.
+type counted struct {
+	tally  *tally
+	future Awaitable
+}
+
+// Wake implements machine.Waiter.
+func (c *counted) Wake() {
+	c.count()
+	c.tally.unit.Wake()
+}
+
+func (c *counted) count() {
+	c.tally.settled++
+	c.tally.failed = c.tally.failed || c.future.failed() != nil
 }
 
 // Any waits for the first success and gives its index and value. When all have failed, the error joins their failures in order.
@@ -99,11 +137,7 @@ func Race(ctx Context, futures ...Awaitable) (int, error) {
 
 // until pauses the unit as long as the answer is no, looking again whenever one of the futures has settled.
 func until(ctx Context, what string, futures []Awaitable, enough func() bool) error {
-	for i, f := range futures {
-		if f.empty() {
-			panic(fmt.Sprintf("workflow: future number %d of %d is empty: only those that this package returns ever settle", i+1, len(futures)))
-		}
-	}
+	checkFutures(futures)
 	if enough() {
 		return nil
 	}
@@ -117,23 +151,31 @@ func until(ctx Context, what string, futures []Awaitable, enough func() bool) er
 			f.leave(ctx.unit)
 		}
 	}()
-	return ctx.unit.Until(ctx.scope, joined{what, futures}, enough)
+	return ctx.unit.Until(ctx.scope, waitsFor{what, futures}, enough)
 }
 
-// joined says what is still waited for.
-type joined struct {
+func checkFutures(futures []Awaitable) {
+	for i, f := range futures {
+		if f.empty() {
+			panic(fmt.Sprintf("workflow: future number %d of %d is empty: only those that this package returns ever settle", i+1, len(futures)))
+		}
+	}
+}
+
+// waitsFor says what is still waited for.
+type waitsFor struct {
 	what    string
 	futures []Awaitable
 }
 
-func (j joined) String() string {
+func (w waitsFor) String() string {
 	var open []string
-	for _, f := range j.futures {
+	for _, f := range w.futures {
 		if !f.settled() {
 			open = append(open, f.what())
 		}
 	}
-	return j.what + ": " + strings.Join(open, ", ")
+	return w.what + ": " + strings.Join(open, ", ")
 }
 
 func erase[T any](futures []Future[T]) []Awaitable {

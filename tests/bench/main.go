@@ -56,6 +56,8 @@ var workloads = []workload{
 	{name: "timer", run: (*bench).timer},
 	{name: "mail", run: (*bench).mail},
 	{name: "suspended", run: (*bench).suspended, once: true},
+	{name: "timers", run: (*bench).timers, once: true},
+	{name: "restart", run: (*bench).restart, once: true},
 	{name: "concurrent", run: (*bench).concurrent},
 	{name: "replay", run: (*bench).replay},
 }

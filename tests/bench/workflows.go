@@ -11,7 +11,7 @@ import (
 // What the server runs. Activities do nothing, so that what is measured is the engine. Wall clocks in workflow code are
 // for measuring alone; nothing is decided by them.
 
-var definitions = []workflow.Definition{noop, held, inline, queued, fanInline, fanQueued, sleeper, listener, answerer, waiter, holder}
+var definitions = []workflow.Definition{noop, held, inline, queued, fanInline, fanQueued, sleeper, listener, answerer, waiter, holder, worked, alarmed}
 
 // marks are the times at which activities and signals were seen by code, in order.
 var marks collector
@@ -110,6 +110,37 @@ var answerer = workflow.New("answerer", func(ctx workflow.Context, n int) (int, 
 var waiter = workflow.New("waiter", func(ctx workflow.Context, _ int) (int, error) {
 	marks.add(time.Now().UnixNano())
 	return workflow.AwaitSignal(ctx, ping)
+})
+
+// worked takes so many steps, and then waits for a signal that does not come.
+var worked = workflow.New("worked", func(ctx workflow.Context, n int) (int, error) {
+	for i := range n {
+		_, err := workflow.Step(ctx, "noop", func(context.Context) (int, error) { return i, nil })
+		if err != nil {
+			return 0, err
+		}
+	}
+	marks.add(time.Now().UnixNano())
+	return workflow.AwaitSignal(ctx, ping)
+})
+
+// alarms are timers of one run: the first is due after First, the last after Last.
+type alarms struct {
+	Timers      int
+	First, Last time.Duration
+}
+
+// alarmed waits for all of its timers.
+var alarmed = workflow.New("alarmed", func(ctx workflow.Context, a alarms) (int, error) {
+	fired := make([]workflow.Future[struct{}], a.Timers)
+	for i := range fired {
+		fired[i] = workflow.Timer(ctx, a.First+(a.Last-a.First)*time.Duration(i)/time.Duration(a.Timers))
+	}
+	if _, err := workflow.Step(ctx, "noop", func(ctx context.Context) (int, error) { return step(ctx, 0) }); err != nil { // once they are stored
+		return 0, err
+	}
+	_, err := workflow.All(ctx, fired...)
+	return len(fired), err
 })
 
 // gate holds activities back until it is opened.

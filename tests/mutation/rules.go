@@ -38,7 +38,7 @@ var Rules = []Mutation{
 	{"FinishFirst", "TestRuleFinishFirst", activateGo,
 		"if err := v.finishDead(ctx, p); err != nil { // before a record of one's own\n\t\treturn false, err\n\t}\n\tif p.records() {",
 		"defer func() {\n\t\tif v.slot.live != nil {\n\t\t\t_ = v.finishDead(ctx, p)\n\t\t}\n\t}()\n\tif p.records() {"},
-	{"Takeover", "TestRuleTakeover", decideGo, "p.resumes = append(p.resumes, step.Seq())", "p.steps = append(p.steps, step.Seq())"},
+	{"Takeover", "TestRuleTakeover", decideGo, "p.resumes = append(p.resumes, seq)", "p.steps = append(p.steps, seq)"},
 	{"NameAgain", "TestRuleNameAgain", decideGo, "p.again = append(p.again, history.Item{Key: item.name(), Filing: item.Event.Filing()})", ""},
 	{"Deadline (steps)", "TestRuleDeadline", decideGo,
 		"case v.gone(p, a):\n\t\t\tp.resumes", "default:\n\t\t\tp.resumes"},

@@ -414,8 +414,8 @@ func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, ne
 	return runs, next, err
 }
 
-func (p *port) PutDue(ctx context.Context, timer engine.DueTimer) error {
-	return p.call(ctx, putDue, timer.Run, "", func() error { return p.s.store.PutDue(ctx, timer) })
+func (p *port) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+	return p.call(ctx, putDue, timers[0].Run, "", func() error { return p.s.store.PutDue(ctx, timers...) })
 }
 
 func (p *port) DueBefore(ctx context.Context, before time.Time) ([]engine.DueTimer, error) {

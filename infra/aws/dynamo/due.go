@@ -20,9 +20,19 @@ const (
 	wave = 16
 )
 
-// PutDue puts the timer, and then its bucket on the list, if it may not be there: see bucket.go, where it is argued why a
-// timer whose PutDue has returned is always found.
-func (s *Store) PutDue(ctx context.Context, timer engine.DueTimer) error {
+// PutDue puts one timer after the other.
+func (s *Store) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+	for _, timer := range timers {
+		if err := s.putDue(ctx, timer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putDue puts the timer, and then its bucket on the list, if it may not be there: see bucket.go, where it is argued why a
+// timer whose putDue has returned is always found.
+func (s *Store) putDue(ctx context.Context, timer engine.DueTimer) error {
 	c := call{"put timer", timer.Run}
 	name := bucketOf(timer)
 	begin, err := beginOf(name)

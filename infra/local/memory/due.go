@@ -12,10 +12,12 @@ import (
 // duePage is how many timers one page holds.
 const duePage = 1000
 
-func (s *Store) PutDue(ctx context.Context, timer engine.DueTimer) error {
+func (s *Store) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.due[normal(timer)] = true
+	for _, timer := range timers {
+		s.due[normal(timer)] = true
+	}
 	return ctx.Err()
 }
 

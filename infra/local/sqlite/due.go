@@ -23,25 +23,29 @@ func keyOf(t engine.DueTimer) dueKey {
 	return dueKey{t.At.Unix(), int64(t.At.Nanosecond()), t.Run, t.Generation, t.Seq}
 }
 
-func (s *Store) PutDue(ctx context.Context, timer engine.DueTimer) error {
-	if err := ctx.Err(); err != nil {
+// PutDue puts all of them with one flush.
+func (s *Store) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+	if err := ctx.Err(); err != nil || len(timers) == 0 {
 		return err
 	}
-	return s.submit(&appointing{s: s, key: keyOf(timer)})
+	return s.submit(appointing(timers))
 }
 
-type appointing struct {
-	s   *Store
-	key dueKey
+type appointing []engine.DueTimer
+
+func (a appointing) apply(db *connection) error {
+	for _, timer := range a {
+		key := keyOf(timer)
+		_, err := db.exec("INSERT OR IGNORE INTO due(second, nanosecond, run, generation, seq) VALUES(?, ?, ?, ?, ?)",
+			key.second, key.nanosecond, key.run, int64(key.generation), key.seq)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (a *appointing) apply(db *connection) error {
-	_, err := db.exec("INSERT OR IGNORE INTO due(second, nanosecond, run, generation, seq) VALUES(?, ?, ?, ?, ?)",
-		a.key.second, a.key.nanosecond, a.key.run, int64(a.key.generation), a.key.seq)
-	return err
-}
-
-func (a *appointing) publish() {}
+func (a appointing) publish() {}
 
 func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.DueTimer, err error) {
 	// The bucket of a minute begins before this time, if the timer is due before the minute that this time ends in.
