@@ -63,7 +63,7 @@ func tokens(ctx context.Context, store *dynamo.Store) ([]byte, error) { return s
 func start(definitions []workflow.Definition, handler func(*System) (any, error), key keyed) {
 	hides := redact.New(strings.Split(os.Getenv("REPRISE_REDACT"), ",")...)
 	logger := slog.New(hides.Handler(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stamped})))
-	s, err := open(context.Background(), os.Getenv, logger, definitions, key)
+	s, err := load(context.Background(), logger, definitions, key)
 	if err == nil {
 		var handle any
 		if handle, err = handler(s); err == nil {
@@ -72,4 +72,12 @@ func start(definitions []workflow.Definition, handler func(*System) (any, error)
 	}
 	logger.Error("the function cannot start", "error", err)
 	os.Exit(1)
+}
+
+// load opens the system once the environment is complete.
+func load(ctx context.Context, logger *slog.Logger, definitions []workflow.Definition, key keyed) (*System, error) {
+	if err := setVariables(os.Getenv("REPRISE_VARIABLES"), os.Setenv); err != nil {
+		return nil, err
+	}
+	return open(ctx, os.Getenv, logger, definitions, key)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reprise-run/reprise/infra/api"
 )
 
 // environment is what template.yaml tells a function.
@@ -18,6 +20,7 @@ type environment struct {
 	kmsKey               string // ARN of the key in KMS that values are sealed under; empty: they are not sealed
 	worker               string // where this process logs
 	retention            time.Duration
+	access               api.Access // of callers of functions/api
 }
 
 // readEnvironment names all that is missing at once.
@@ -41,6 +44,10 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 		}
 	}
 	e.retention = time.Duration(days) * 24 * time.Hour
+	e.access = api.BySignature
+	if getenv("REPRISE_AUTHORIZER") == "NONE" {
+		e.access = api.ByNothing
+	}
 	if e.version == "" {
 		e.version = builtFrom()
 	}
@@ -66,4 +73,28 @@ func builtFrom() string {
 		return ""
 	}
 	return revision
+}
+
+// setVariables sets the environment variables that the parameter Variables of template.yaml names:
+// "STAGE=prod,GREETING=hello". CloudFormation cannot make variables of a parameter's text.
+// Variables of this program, and of Lambda, are refused.
+func setVariables(text string, set func(name, value string) error) error {
+	if text == "" {
+		return nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("REPRISE_VARIABLES has %q; write NAME=value, with commas between", pair)
+		}
+		for _, reserved := range []string{"REPRISE_", "AWS_", "LAMBDA_", "_"} {
+			if strings.HasPrefix(name, reserved) {
+				return fmt.Errorf("REPRISE_VARIABLES sets %s, but names that begin with %s are reserved", name, reserved)
+			}
+		}
+		if err := set(name, value); err != nil {
+			return fmt.Errorf("set the environment variable %s: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/infra/api"
 )
 
 func TestEnvironment(t *testing.T) {
@@ -14,6 +16,11 @@ func TestEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 30*24*time.Hour, env.retention)
 	require.Equal(t, "7", env.version)
+	require.Equal(t, api.BySignature, env.access)
+	given["REPRISE_AUTHORIZER"] = "NONE"
+	env, err = readEnvironment(getenv)
+	require.NoError(t, err)
+	require.Equal(t, api.ByNothing, env.access)
 	for days, ok := range map[string]bool{"15": true, "14": false, "x": false} {
 		given["REPRISE_RETENTION_DAYS"] = days
 		_, err := readEnvironment(getenv)
@@ -23,4 +30,21 @@ func TestEnvironment(t *testing.T) {
 	delete(given, "REPRISE_TASKS")
 	_, err = readEnvironment(getenv)
 	require.ErrorContains(t, err, "REPRISE_TABLE, REPRISE_TASKS")
+}
+
+// TestVariables: the template's parameter becomes environment variables.
+func TestVariables(t *testing.T) {
+	found := map[string]string{}
+	set := func(name, value string) error {
+		found[name] = value
+		return nil
+	}
+	require.NoError(t, setVariables("", set))
+	require.Empty(t, found)
+	require.NoError(t, setVariables("STAGE=prod,URL=https://example.com/?a=b,EMPTY=", set))
+	require.Equal(t, map[string]string{"STAGE": "prod", "URL": "https://example.com/?a=b", "EMPTY": ""}, found)
+	for text, why := range map[string]string{"STAGE": "write NAME=value", "=x": "write NAME=value", "A=1,,B=2": "write NAME=value",
+		"REPRISE_TABLE=other": "reserved", "AWS_REGION=x": "reserved", "_HANDLER=x": "reserved"} {
+		require.ErrorContains(t, setVariables(text, set), why, text)
+	}
 }

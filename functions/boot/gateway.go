@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reprise-run/reprise/infra/api"
 )
 
 // gateway has an http.Handler answer what API Gateway sends, of a REST API (payload version 1) or an HTTP API (version 2).
@@ -67,6 +69,9 @@ func (g gateway) invoke1(ctx context.Context, event events.APIGatewayProxyReques
 			header.Set(name, value)
 		}
 	}
+	if stage, ok := strings.CutSuffix(event.RequestContext.Path, event.Path); ok {
+		ctx = at(ctx, event.RequestContext.DomainName, stage)
+	}
 	w, err := g.serve(ctx, incoming{event.HTTPMethod, event.Path, query.Encode(), header, event.Body, event.IsBase64Encoded})
 	if err != nil {
 		return nil, err
@@ -80,10 +85,11 @@ func (g gateway) invoke2(ctx context.Context, event events.APIGatewayV2HTTPReque
 	for name, value := range event.Headers {
 		header.Set(name, value)
 	}
-	path := event.RawPath
-	if stage := event.RequestContext.Stage; stage != "$default" { // a named stage stands before the path
-		path = strings.TrimPrefix(path, "/"+stage)
+	path, stage := event.RawPath, ""
+	if name := "/" + event.RequestContext.Stage; strings.HasPrefix(path, name+"/") { // not the stage $default
+		path, stage = strings.TrimPrefix(path, name), name
 	}
+	ctx = at(ctx, event.RequestContext.DomainName, stage)
 	w, err := g.serve(ctx, incoming{event.RequestContext.HTTP.Method, path, event.RawQueryString, header, event.Body, event.IsBase64Encoded})
 	if err != nil {
 		return nil, err
@@ -94,6 +100,15 @@ func (g gateway) invoke2(ctx context.Context, event events.APIGatewayV2HTTPReque
 		headers[name] = strings.Join(values, ",")
 	}
 	return &events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: headers, Body: body, IsBase64Encoded: encoded}, nil
+}
+
+// at notes the address of the API, which the event alone knows: its stage, or the path of a custom
+// domain, stands before the path of each request.
+func at(ctx context.Context, domain, stage string) context.Context {
+	if domain == "" {
+		return ctx
+	}
+	return api.At(ctx, "https://"+domain+stage)
 }
 
 // incoming is what both kinds of event say of a request.

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/infra/api"
 )
 
 // echo answers with what it was asked, the body turned round where it is binary.
@@ -44,7 +47,7 @@ func TestGateway(t *testing.T) {
 			`GET "/v1/runs" "" host=h type= body=`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := invoke(t, g, c.event)
+			answer := invoke(t, g.Invoke, c.event)
 			require.Equal(t, http.StatusAccepted, answer.StatusCode)
 			require.Equal(t, c.want, answer.Body)
 			require.False(t, answer.IsBase64Encoded)
@@ -58,7 +61,7 @@ func TestGateway(t *testing.T) {
 }
 
 func TestGatewayAnswersWithBytes(t *testing.T) {
-	answer := invoke(t, gateway{http.HandlerFunc(echo)}, `{"path":"/","httpMethod":"GET","queryStringParameters":{"binary":"1"}}`)
+	answer := invoke(t, gateway{http.HandlerFunc(echo)}.Invoke, `{"path":"/","httpMethod":"GET","queryStringParameters":{"binary":"1"}}`)
 	require.True(t, answer.IsBase64Encoded)
 	require.Equal(t, "//4=", answer.Body)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
@@ -68,6 +71,43 @@ func TestGatewayRefusesWhatIsNoRequest(t *testing.T) {
 	for _, event := range []string{`[]`, `{"version":"2.0","rawPath":7}`, `{"path":"/","httpMethod":"NO METHOD"}`, `{"path":"/","httpMethod":"POST","body":"%","isBase64Encoded":true}`} {
 		_, err := gateway{http.HandlerFunc(echo)}.Invoke(t.Context(), json.RawMessage(event))
 		require.Error(t, err, event)
+	}
+}
+
+// TestTheDocumentOfADeployment: callers find the address with its stage in it, and how to sign.
+func TestTheDocumentOfADeployment(t *testing.T) {
+	b := newBench(t)
+	for access, signed := range map[api.Access]bool{api.BySignature: true, api.ByNothing: false} {
+		b.Access = access
+		handle, err := b.apiHandler()
+		require.NoError(t, err)
+		serve := handle.(func(context.Context, json.RawMessage) (any, error))
+		for event, address := range map[string]string{
+			`{"path":"/v1/openapi.json","httpMethod":"GET","requestContext":{"domainName":"id.execute-api.eu-central-1.amazonaws.com",
+				"path":"/live/v1/openapi.json","stage":"live"}}`: "https://id.execute-api.eu-central-1.amazonaws.com/live",
+			`{"path":"/v1/openapi.json","httpMethod":"GET","requestContext":{"domainName":"runs.example.com","path":"/v1/openapi.json"}}`:    "https://runs.example.com",
+			`{"version":"2.0","rawPath":"/prod/v1/openapi.json","requestContext":{"http":{"method":"GET"},"stage":"prod","domainName":"d"}}`: "https://d/prod",
+			`{"version":"2.0","rawPath":"/v1/openapi.json","requestContext":{"http":{"method":"GET"},"stage":"$default","domainName":"d"}}`:  "https://d",
+			`{"path":"/v1/openapi.json","httpMethod":"GET"}`: "/",
+		} {
+			var document struct {
+				Servers    []struct{ URL string }
+				Security   []map[string]any
+				Components struct{ SecuritySchemes map[string]map[string]any }
+			}
+			answer := invoke(t, serve, event)
+			require.Equal(t, http.StatusOK, answer.StatusCode)
+			require.NoError(t, json.Unmarshal([]byte(answer.Body), &document))
+			require.Len(t, document.Servers, 1)
+			require.Equal(t, address, document.Servers[0].URL)
+			require.NotContains(t, answer.Body, `"bearer"`)
+			if !signed {
+				require.Empty(t, document.Security)
+				continue
+			}
+			require.Equal(t, []map[string]any{{"sigv4": []any{}}}, document.Security)
+			require.Equal(t, "awsSigv4", document.Components.SecuritySchemes["sigv4"]["x-amazon-apigateway-authtype"])
+		}
 	}
 }
 
@@ -99,9 +139,9 @@ type answered struct {
 	IsBase64Encoded   bool                `json:"isBase64Encoded"`
 }
 
-func invoke(t *testing.T, g gateway, event string) (answer answered) {
+func invoke(t *testing.T, serve func(context.Context, json.RawMessage) (any, error), event string) (answer answered) {
 	t.Helper()
-	got, err := g.Invoke(t.Context(), json.RawMessage(event))
+	got, err := serve(t.Context(), json.RawMessage(event))
 	require.NoError(t, err)
 	text, err := json.Marshal(got)
 	require.NoError(t, err)

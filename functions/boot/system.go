@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/aws"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 	"github.com/reprise-run/reprise/infra/aws/kms"
@@ -53,6 +54,8 @@ type Parts struct {
 	Retention time.Duration
 	// Seal is what Store and Queue seal values with, so that an export leaves as they are stored. Nil: they are not sealed.
 	Seal seal.Codec
+	// Access is how callers of functions/api authenticate. Its OpenAPI document says so.
+	Access api.Access
 	// Metrics takes what CloudWatch is to make metrics of, and Stack is the dimension by which the template's alarm finds them.
 	Metrics io.Writer
 	Stack   string
@@ -106,6 +109,7 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 		Queue:   sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks, Dead: env.dead, Codec: codec}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
 		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention, Seal: codec.Seal,
+		Access: env.access,
 	}
 	if key != nil {
 		if parts.TokenKey, err = key(ctx, store); err != nil {

@@ -48,6 +48,8 @@ type Config struct {
 	// Tokens that let callers in: a request without one of them is refused, but for the server's health. None: nobody is asked.
 	Tokens []Token
 	Limits Limits
+	// Access is what the OpenAPI document says of how to call the API.
+	Access Access
 	// Seal is what the engine's store seals values with: an export that is to leave sealed is sealed with it, as it is stored. Nil: such an
 	// export leaves as it is. All other answers give values in the clear: whoever may ask has the right to them.
 	Seal seal.Codec
@@ -85,6 +87,7 @@ func New(config Config) (*Handler, error) {
 	h.waits, h.endWaits = context.WithCancel(context.Background())
 	h.registry = newRegistry()
 	h.openapi = newDocument(h.registry)
+	h.config.Access.declare(h.openapi)
 	h.adapter = humago.NewAdapter(h.mux, "")
 	for _, e := range h.endpoints() {
 		if err := h.add(e); err != nil {

@@ -1,12 +1,12 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -56,8 +56,7 @@ func newRegistry() huma.Registry {
 	return registry
 }
 
-// addDocuments finishes the document, and serves it. It is written out when it is asked for the first time: that takes longer than all
-// else that a function does before its first request.
+// addDocuments finishes the document, and serves it.
 func (h *Handler) addDocuments() {
 	for name, schema := range h.registry.Map() { // order-insensitive: each is changed alone
 		if !strings.HasSuffix(name, "Body") { // answers may grow; requests are read strictly
@@ -70,22 +69,65 @@ func (h *Handler) addDocuments() {
 		}
 		slices.Sort(schema.Required)
 	}
-	h.mux.HandleFunc("GET /v1/openapi.json", h.serveDocument("application/openapi+json", func() ([]byte, error) {
-		document, err := json.MarshalIndent(h.openapi, "", "  ")
-		return append(document, '\n'), err
+	h.mux.HandleFunc("GET /v1/openapi.json", h.serveDocument("application/openapi+json", func(document *huma.OpenAPI) ([]byte, error) {
+		text, err := json.MarshalIndent(document, "", "  ")
+		return append(text, '\n'), err
 	}))
-	h.mux.HandleFunc("GET /v1/openapi.yaml", h.serveDocument("application/openapi+yaml", h.openapi.YAML))
+	h.mux.HandleFunc("GET /v1/openapi.yaml", h.serveDocument("application/openapi+yaml", (*huma.OpenAPI).YAML))
 }
 
-func (h *Handler) serveDocument(contentType string, write func() ([]byte, error)) http.HandlerFunc {
-	written := sync.OnceValues(write)
+func (h *Handler) serveDocument(contentType string, write func(*huma.OpenAPI) ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		document, err := written()
+		document := *h.openapi
+		if base, ok := r.Context().Value(baseKey{}).(string); ok {
+			document.Servers = []*huma.Server{{URL: base}}
+		}
+		text, err := write(&document)
 		if err != nil {
 			h.fail(w, r, err)
 			return
 		}
 		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(document) // the caller may have gone
+		_, _ = w.Write(text) // the caller may have gone
+	}
+}
+
+type baseKey struct{}
+
+// At notes the address of the API in the context of a request, as its caller knows it:
+// "https://example.com/live". The OpenAPI document then names that address. Without it, the
+// document names the root of the host that serves it.
+func At(ctx context.Context, base string) context.Context {
+	return context.WithValue(ctx, baseKey{}, base)
+}
+
+// Access says how callers authenticate. It changes the OpenAPI document only: the server's
+// tokens, or a gateway in front of it, decide which callers they let in.
+type Access int
+
+const (
+	// ByToken: a token of the server's, or nothing on a loopback address.
+	ByToken Access = iota
+	// BySignature: callers sign their requests with AWS Signature Version 4.
+	BySignature
+	// ByNothing: the API is open.
+	ByNothing
+)
+
+// declare writes into the document how callers authenticate.
+func (a Access) declare(document *huma.OpenAPI) {
+	switch a {
+	case BySignature:
+		document.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"sigv4": {
+			Type: "apiKey", In: "header", Name: "Authorization",
+			Description: "AWS Signature Version 4, for the service execute-api in the region of the address. " +
+				"The caller needs the permission execute-api:Invoke. " +
+				"The reprise command, curl --aws-sigv4 and the SDKs of AWS sign requests.",
+			Extensions: map[string]any{"x-amazon-apigateway-authtype": "awsSigv4"},
+		}}
+		document.Security = []map[string][]string{{"sigv4": {}}}
+	case ByNothing:
+		document.Components.SecuritySchemes, document.Security = nil, nil
+	case ByToken: // as the document has it
 	}
 }

@@ -55,6 +55,12 @@ func TestLoopDetection(t *testing.T) {
 
 	trial.rewrite(t, "template.yaml", "    Architectures: ", allows+"    Architectures: ")
 	require.NoError(t, trial.deploy(t.Context()))
+	eventually(t, "the stopped run finishes, unblocked where its message was refused too often", func(ctx context.Context) bool {
+		summary, err := trial.client.Get(ctx, stopped)
+		require.NoError(t, err)
+		require.NoError(t, unblock(ctx, summary))
+		return summary.Status.Closed()
+	})
 	gives(t, stopped, 2*inARow)
 	checkLog(t, stopped)
 }

@@ -80,7 +80,7 @@ type source struct {
 }
 
 type role struct {
-	ManagedPolicies []value `yaml:"ManagedPolicyArns"`
+	ManagedPolicies value `yaml:"ManagedPolicyArns"`
 	Policies        []struct {
 		Document policy `yaml:"PolicyDocument"`
 	} `yaml:"Policies"`
@@ -111,8 +111,12 @@ func (s *statement) UnmarshalYAML(node *yaml.Node) error {
 // value is a text or number as the template has it, an intrinsic function with its tag: "360", "!Ref Receives", "!GetAtt Dead.Arn".
 type value string
 
-// UnmarshalYAML keeps the tag.
+// UnmarshalYAML keeps the tag. A value that depends on a condition is read as if the condition were
+// met.
 func (v *value) UnmarshalYAML(node *yaml.Node) error {
+	if node.Tag == "!If" {
+		node = node.Content[1]
+	}
 	if node.Kind != yaml.ScalarNode {
 		return fmt.Errorf("line %d: not a scalar", node.Line)
 	}
@@ -129,7 +133,7 @@ type values []value
 // UnmarshalYAML reads both.
 func (v *values) UnmarshalYAML(node *yaml.Node) error {
 	nodes := []*yaml.Node{node}
-	if node.Kind == yaml.SequenceNode {
+	if node.Kind == yaml.SequenceNode && node.Tag != "!If" {
 		nodes = node.Content
 	}
 	for _, node := range nodes {

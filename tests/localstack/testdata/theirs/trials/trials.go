@@ -16,7 +16,7 @@ import (
 // Definitions are all of them.
 func Definitions() []workflow.Definition {
 	return []workflow.Definition{Account, Nap, Fan, Blob, Count, Family, Crash, Exit, Doomed, Refuse, Change, Note, Chain, Double, Life,
-		Stubborn, Yield}
+		Stubborn, Yield, Environment, Getenv}
 }
 
 var (
@@ -152,6 +152,19 @@ var (
 		}
 		return attempt, nil
 	})
+)
+
+var (
+	// Environment gives an environment variable, as functions/activate and functions/task have it.
+	Environment = workflow.New("environment", func(ctx workflow.Context, name string) ([]string, error) {
+		activated, err := workflow.Step(ctx, "getenv", func(context.Context) (string, error) { return os.Getenv(name), nil })
+		if err != nil {
+			return nil, err
+		}
+		performed, err := workflow.Execute(ctx, Getenv, name)
+		return []string{activated, performed}, err
+	})
+	Getenv = activity.New("getenv", func(_ context.Context, name string) (string, error) { return os.Getenv(name), nil })
 )
 
 // Life goes through all that a run waits for: steps, an activity, a timer, a signal, a child. Then it goes on as new, once.
