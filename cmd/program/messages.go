@@ -24,6 +24,9 @@ func (p *program) signal() *cobra.Command {
 		Args:              cobra.RangeArgs(2, 3),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			if err := givenID(command, "id"); err != nil {
+				return err
+			}
 			input, err := p.payload("signal's input", third(args))
 			if err != nil {
 				return err
@@ -34,6 +37,14 @@ func (p *program) signal() *cobra.Command {
 	}
 	command.Flags().StringVar(&id, "id", "", mailID)
 	return command
+}
+
+// givenID refuses an id that is given and empty, as by a variable of a script that is not set.
+func givenID(command *cobra.Command, flag string) error {
+	if id := command.Flags().Lookup(flag); id.Changed && id.Value.String() == "" {
+		return &exit{code: usage, err: fmt.Errorf("--%s is empty: give an id, or leave the flag out to have one made", flag)}
+	}
+	return nil
 }
 
 // accepted shows that a mail is in the run's inbox.
@@ -53,6 +64,9 @@ func (p *program) update() *cobra.Command {
 		Args:              cobra.RangeArgs(2, 3),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			if err := givenID(command, "id"); err != nil {
+				return err
+			}
 			input, err := p.payload("update's input", third(args))
 			if err != nil {
 				return err

@@ -31,6 +31,9 @@ func (p *program) start() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeWorkflows,
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			if err := givenID(command, "run"); err != nil {
+				return err
+			}
 			return p.startRun(command.Context(), server, args[0], given)
 		}),
 	}

@@ -75,14 +75,14 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 type past struct {
 	fold   *machine.Fold
 	ledger *ledger
-	// letters came after the record that a reset goes on from; answered is what became of the updates among them.
-	letters  []history.Mail
-	answered map[string]history.UpdatePhase
+	// letters came after the record that a reset goes on from; answers are those to the updates among them.
+	letters []history.Mail
+	answers []*history.RespondUpdate
 }
 
 // readPast reads all that counts for a generation, once.
 func (v *visit) readPast(ctx context.Context, generation int, asked history.Event) (p *past, err error) {
-	p = &past{ledger: &ledger{}, answered: map[string]history.UpdatePhase{}}
+	p = &past{ledger: &ledger{}}
 	reset, _ := asked.(*history.ResetRequested)
 	p.fold, err = v.e.foldWith(ctx, v.run, generation, func(rec *history.Record) {
 		p.ledger.add(generation, rec)
@@ -102,9 +102,19 @@ func (p *past) note(rec *history.Record) {
 	}
 	for _, command := range rec.Commands {
 		if respond, ok := command.(*history.RespondUpdate); ok {
-			p.answered[respond.ID] = respond.Phase
+			p.answers = append(p.answers, respond)
 		}
 	}
+}
+
+// phaseOf is how far an update had come.
+func (p *past) phaseOf(update *history.UpdateReceived) (phase history.UpdatePhase) {
+	for _, answer := range p.answers {
+		if answer.Answers(update) {
+			phase = answer.Phase
+		}
+	}
+	return phase
 }
 
 // administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or a log has it already. Closed
@@ -120,8 +130,8 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		taken.Events = []history.Event{start, item.Event}
 		past.ledger.remember(start)
 	}
-	known, by, err := v.takenByLog(ctx, item, past.ledger, old.Generation)
-	if err != nil || !known && meantForEarlier(item, old) {
+	known, by, err := v.takenByLog(ctx, item, past.ledger, old)
+	if err != nil || !known && old.isFormer(item) {
 		return nil, 0, err
 	}
 	switch event := item.Event.(type) {
@@ -156,13 +166,14 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 }
 
 // takenByLog says whether a log has mail already, and which generation's: 0, if it is known by its id alone.
-func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, present int) (known bool, by int, err error) {
-	if _, named := own.items[item.name()]; named {
-		return true, present, nil
+func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, run *Summary) (known bool, by int, err error) {
+	former := run.isFormer(item)
+	if _, named := own.items[item.name()]; named && !former {
+		return true, run.Generation, nil
 	}
-	_, by, err = v.takenBefore(ctx, item, own, present)
-	_, known = own.mail[item.Event.(history.Mail).MailID()]
-	return known || by > 0, by, err
+	_, by, err = v.takenBefore(ctx, item, own, run)
+	_, known = own.heard(item.Event.(history.Mail))
+	return known && !former || by > 0, by, err
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
@@ -176,7 +187,7 @@ func (v *visit) resetItem(old *Summary, event *history.ResetRequested, past *pas
 		case *history.SignalReceived:
 			started.Letters = append(started.Letters, letter)
 		case *history.UpdateReceived:
-			if phase := past.answered[letter.ID]; phase != history.UpdateRejected {
+			if phase := past.phaseOf(letter); phase != history.UpdateRejected {
 				again := *letter
 				again.Accepted = letter.Accepted || phase != ""
 				started.Letters = append(started.Letters, &again)

@@ -27,7 +27,7 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 		if generationOf(item.Key) > generation { // of one that began after the summary was read
 			return true, nil
 		}
-		isLate, err := v.considerClosed(ctx, p, item, closed, generation)
+		isLate, err := v.considerClosed(ctx, p, item, closed, view.Summary)
 		if err != nil {
 			return false, err
 		}
@@ -53,16 +53,16 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 }
 
 // considerClosed decides what one inbox item of a closed run is. Late: it is mail that no generation has taken.
-func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, generation int) (late bool, err error) {
-	of := generationOf(item.Key)
+func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, run *Summary) (late bool, err error) {
+	of, generation := generationOf(item.Key), run.Generation
 	if of != 0 && of != generation {
 		return false, v.lookBack(ctx, p, item, of, generation)
 	}
-	if claim, named := closed.items[item.name()]; named && claim.filing == item.Event.Filing() {
+	if claim, named := closed.items[item.name()]; named && claim.filing == item.Event.Filing() && !run.isFormer(item) {
 		v.considerTaken(p, item, claim.author, generation)
 		return false, nil
 	}
-	if found, err := v.lookForMail(ctx, p, item, closed, generation); found || err != nil {
+	if found, err := v.lookForMail(ctx, p, item, closed, run); found || err != nil {
 		return false, err
 	}
 	if _, isMail := item.Event.(history.Mail); isMail {

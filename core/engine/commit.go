@@ -42,7 +42,7 @@ func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 		v.slot.drop()
 		return false, err
 	}
-	if lost, err := v.put(ctx, commit); lost || err != nil {
+	if lost, err := v.put(ctx, commit, p.items...); lost || err != nil {
 		return lost, err
 	}
 	v.log(ctx, done.Logs)
@@ -100,8 +100,8 @@ func names(rec *history.Record) bool {
 	return len(rec.Again) > 0 || slices.ContainsFunc(rec.Events, func(event history.Event) bool { return event.Filing() != "" })
 }
 
-// put puts the record, and goes on only if it is there.
-func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) {
+// put puts the record, which takes some items of the inbox, and continues only if it is there.
+func (v *visit) put(ctx context.Context, commit *Commit, items ...Item) (lost bool, err error) {
 	err = v.e.Runs.Put(ctx, commit)
 	if err != nil {
 		v.slot.drop() // its code is a record ahead of the log, or nobody knows
@@ -118,11 +118,9 @@ func (v *visit) put(ctx context.Context, commit *Commit) (lost bool, err error) 
 	if commit.Summary != nil {
 		l.summary = commit.Summary
 	}
-	for _, event := range commit.Record.Events {
-		if event.Filing() != "" {
-			v.forgetAsked(event)
-			v.tidy = append(v.tidy, l.summary.inboxKey(event, commit.Generation))
-		}
+	for _, item := range items {
+		v.forgetAsked(item.Event)
+		v.tidy = append(v.tidy, item.Key)
 	}
 	v.e.watch.changed(v.run)
 	return false, nil

@@ -16,8 +16,9 @@ import (
 type plan struct {
 	// now is when all of it is decided: an author who died meanwhile would be alive for its items, and dead for its steps.
 	now time.Time
-	// takes are the events of the record to come, in the order in which they count.
+	// takes are the events of the record to come, in the order in which they count; items are those of them that lie in the inbox.
 	takes []history.Event
+	items []Item
 	// again names items of the dead, taken before, that are this author's from here on.
 	again []history.Item
 	// resumes are steps of the dead that this author runs, once a record says so.
@@ -94,6 +95,13 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 	if generation != 0 && generation != l.position.Generation {
 		return false, v.lookBack(ctx, p, item, generation, l.position.Generation)
 	}
+	if l.summary.isFormer(item) {
+		if found, err := v.lookForMail(ctx, p, item, l.ledger, l.summary); found || err != nil {
+			return false, err
+		}
+		p.tidy = append(p.tidy, item.Key)
+		return false, nil
+	}
 	if claim, named := l.ledger.items[item.name()]; named {
 		if claim.filing != item.Event.Filing() { // the log took another filing of it
 			p.tidy = append(p.tidy, item.Key)
@@ -110,23 +118,17 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 		_, news = l.exec.Pending(event.Resolves())
 		news = news && l.closes == nil
 	case history.Mail:
-		if found, err := v.lookForMail(ctx, p, item, l.ledger, l.position.Generation); found || err != nil {
+		if found, err := v.lookForMail(ctx, p, item, l.ledger, l.summary); found || err != nil {
 			return false, err
 		}
-		_, known := l.ledger.mail[event.MailID()]
-		news = !known && l.closes == nil && !meantForEarlier(item, l.summary)
+		_, known := l.ledger.heard(event)
+		news = !known && l.closes == nil
 	}
 	if !news {
 		p.tidy = append(p.tidy, item.Key)
 		v.forgetTask(item.Event, l.position.Generation)
 	}
 	return news, nil
-}
-
-// meantForEarlier says whether mail was sent to a run that had the id before: it ended without reading it, and the message that
-// carries it came late.
-func meantForEarlier(item Item, summary *Summary) bool {
-	return item.Key != summary.inboxKey(item.Event, 0)
 }
 
 // forgetTask has the state of an activity deleted that has answered: whoever asked it to stop may have left it behind.
@@ -193,8 +195,8 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 }
 
 // lookForMail decides on mail that the present generation has not taken, if one before it has.
-func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger, present int) (found bool, err error) {
-	taken, by, err := v.takenBefore(ctx, item, own, present)
+func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger, run *Summary) (found bool, err error) {
+	taken, by, err := v.takenBefore(ctx, item, own, run)
 	if err != nil || by == 0 {
 		return false, err
 	}
@@ -202,15 +204,25 @@ func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger
 	return true, nil
 }
 
-// takenBefore finds the generation before the present one that took an item of mail; 0: none is known to have.
-func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, present int) (taken claim, by int, err error) {
+// takenBefore finds the generation before the present one that took an item of mail; 0: none is known to have. What was sent to a run
+// that had the id before, that run's generations alone can have taken, and no other message of the name is the same: its filing tells.
+func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, run *Summary) (taken claim, by int, err error) {
 	maybe, since := own.mayBeOfEarlier(item)
-	for by = present - 1; maybe && by >= own.oldest(); by-- {
+	newest, oldest := run.Generation-1, max(own.oldest(), own.origin)
+	former := run.isFormer(item)
+	if former {
+		maybe, since = true, time.Unix(0, item.Stamp).Add(-mailSkew)
+		oldest = own.oldest()
+		if own.origin > 0 {
+			newest = own.origin - 1
+		}
+	}
+	for by = newest; maybe && by >= oldest; by-- {
 		log, err := v.e.readLedger(ctx, v.run, by)
 		if err != nil {
 			return claim{}, 0, err
 		}
-		if taken, named := log.items[item.name()]; named {
+		if taken, named := log.items[item.name()]; named && (!former || taken.filing == item.Event.Filing()) {
 			return taken, by, nil
 		}
 		maybe = !log.began.Before(since)
@@ -258,6 +270,7 @@ func (v *visit) take(p *plan, news []Item) {
 	for _, item := range news {
 		p.takes = append(p.takes, item.Event)
 	}
+	p.items = news
 	p.takes = append(p.takes, v.results()...)
 }
 

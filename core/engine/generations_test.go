@@ -155,6 +155,28 @@ func TestRuleStartLeft(t *testing.T) {
 		}))
 	}
 	nothing := func(*world) {}
+	t.Run("another run has its id by then", func(t *testing.T) {
+		once := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+			if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil || workflow.InfoOf(ctx).Generation > 1 {
+				return n, err
+			}
+			leaves(ctx, n)
+			return n, nil
+		})
+		simulate(t, once, func(w *world) {
+			w.start("r", "main", "1")
+			w.settle()
+			w.plan(fault{kind: crashAfter, op: "put", subject: "r"})
+			_ = w.deliver(w.activator(), w.filed("m", `"x"`)).wait()
+			w.anew()
+			w.settle()
+			kid, err := w.store.Summary(w.t.Context(), "kid")
+			require.NoError(w.t, err)
+			require.Equal(w.t, history.Completed, kid.Status)
+			w.signal("r", "m", "go", `"y"`)
+			w.ends("1")
+		})
+	})
 	for name, c := range map[string]struct {
 		define func(w *world) []workflow.Definition
 		fault  kind
@@ -297,7 +319,7 @@ func TestForgottenMail(t *testing.T) {
 			first(w)
 			send(w, "b", "b", "c", "d")
 			w.ends(`"abcd"`)
-			require.Equal(w.t, []string{"mc"}, w.log("r", 4)[0].Events[0].(*history.Started).Mail)
+			require.Equal(w.t, []string{"mc#signal#go"}, w.log("r", 4)[0].Events[0].(*history.Started).Mail)
 		})
 	})
 	t.Run("not forgotten for an older one, that is handed on unread", func(t *testing.T) {
@@ -356,7 +378,7 @@ func TestAnswerOfAForgottenUpdate(t *testing.T) {
 			p := w.process("api")
 			ctx, cancel := context.WithTimeout(p.in(), 10*time.Minute)
 			defer cancel()
-			answer, err := p.engine.Update(ctx, engine.MessageRequest{Run: "r", ID: "u1"}, "add", history.Payload("1"))
+			answer, err := p.engine.Update(ctx, engine.MessageRequest{Run: "r", ID: "u1", Unique: true}, "add", history.Payload("1"))
 			assert.NoError(w.t, err)
 			waiting <- answer
 		}()

@@ -15,7 +15,8 @@ type ledger struct {
 	items   map[string]claim    // items named by a record, by key
 	steps   map[int64]*openStep // that are pending
 	authors map[string]*author
-	mail    map[string]letter   // that was taken, by id
+	mail    map[string]letter   // that was taken, by name (history.MessageName); from logs of old, by id
+	origin  int                 // the generation in which the run began; zero: the first
 	began   time.Time           // the generation
 	forgot  time.Time           // until then, more mail was taken than is known
 	logs    *history.Logs       // of earlier generations
@@ -77,7 +78,7 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		l.began = rec.Time
 	}
 	for _, item := range rec.Again {
-		set(&l.items, item.Key, claim{item.Filing, a})
+		set(&l.items, l.named(item), claim{item.Filing, a})
 	}
 	for _, seq := range rec.Resumes {
 		if step := l.steps[seq]; step != nil {
@@ -101,7 +102,7 @@ func (l *ledger) add(generation int, rec *history.Record) {
 			a.base = event.Base != nil
 			l.remember(event)
 		case history.Mail:
-			l.took(event.MailID(), true)
+			l.took(history.MessageName(event), true)
 		case *history.ActivityResolved:
 			if l.steps[event.Seq] != nil && len(event.Attempts) > 0 {
 				a.retried = append(a.retried, event.Seq)
@@ -135,12 +136,12 @@ const mailSkew = time.Second
 
 // remember notes which mail earlier generations took.
 func (l *ledger) remember(start *history.Started) {
-	for _, id := range start.Mail {
-		l.took(id, false)
+	for _, name := range start.Mail {
+		l.took(name, false)
 	}
-	handedOn := func(mail history.Mail) { // its id, if it is forgotten otherwise, is older than those that are not
-		if _, known := l.mail[mail.MailID()]; !known {
-			set(&l.mail, mail.MailID(), letter{order: -1})
+	handedOn := func(mail history.Mail) { // its name, if it is forgotten otherwise, is older than those that are not
+		if _, known := l.heard(mail); !known {
+			set(&l.mail, history.MessageName(mail), letter{order: -1})
 		}
 	}
 	for _, signal := range start.Signals {
@@ -149,30 +150,52 @@ func (l *ledger) remember(start *history.Started) {
 	for _, mail := range start.Letters {
 		handedOn(mail)
 	}
-	l.forgot, l.logs = start.Forgot, start.Logs
+	l.forgot, l.logs, l.origin = start.Forgot, start.Logs, start.Origin
 }
 
-func (l *ledger) took(id string, here bool) {
+func (l *ledger) took(name string, here bool) {
 	order := int32(len(l.mail))
-	if known, is := l.mail[id]; is {
+	if known, is := l.mail[name]; is {
 		order = known.order
 	}
-	set(&l.mail, id, letter{order, here})
+	set(&l.mail, name, letter{order, here})
+}
+
+// heard says whether the run is known to have taken a message.
+func (l *ledger) heard(mail history.Mail) (letter, bool) {
+	if taken, known := l.mail[history.MessageName(mail)]; known {
+		return taken, true
+	}
+	taken, known := l.mail[mail.MailID()] // handed on before messages had names
+	return taken, known
+}
+
+// named gives the name of an item that a record names. A record from before messages were told apart by kind and name has a message's
+// id alone: its filing says which item it is.
+func (l *ledger) named(item history.Item) string {
+	if history.OldMailKey(item.Key) {
+		for name, taken := range l.items { // order-insensitive: no two filings are the same
+			if taken.filing == item.Filing {
+				return name
+			}
+		}
+	}
+	return item.Key
 }
 
 // handOn has the start of the next generation say which mail was taken so far, last of all in the record that ends this one: the
-// newest ids, and how far back they reach; and which logs are kept.
+// newest names, and how far back they reach; and which logs are kept.
 func (l *ledger) handOn(start *history.Started, last *history.Record, config Config) {
 	letters := slices.SortedFunc(maps.Keys(l.mail), func(a, b string) int {
 		return cmp.Or(cmp.Compare(l.mail[a].order, l.mail[b].order), cmp.Compare(a, b))
 	})
 	for _, event := range last.Events {
 		if mail, ok := event.(history.Mail); ok {
-			letters = append(letters, mail.MailID())
+			letters = append(letters, history.MessageName(mail))
 		}
 	}
 	over := max(0, len(letters)-config.KnownMail)
-	start.Mail, start.Forgot = letters[over:], l.forgot
+	start.Mail, start.Forgot, start.Origin = letters[over:], l.forgot, l.origin
 	if over > 0 {
 		start.Forgot = last.Time
 		if newest, noted := l.mail[letters[over-1]]; noted && !newest.here && !l.began.IsZero() { // all that is forgotten came before
@@ -180,6 +203,13 @@ func (l *ledger) handOn(start *history.Started, last *history.Record, config Con
 		}
 	}
 	start.Logs = l.expire(start, last.Time, config.Retention)
+}
+
+// beginAnew has the start of another run under the id say which logs are kept. It hands on no names of messages: what was sent to the run
+// before is told by its key, and what is sent to this one is new to it.
+func (l *ledger) beginAnew(start *history.Started, now time.Time, config Config) {
+	start.Origin = start.Generation
+	start.Logs = l.expire(start, now, config.Retention)
 }
 
 // expiredAtOnce is how many logs are deleted, at most, where a generation begins: more than one, or they would become more and more.
@@ -205,14 +235,14 @@ func (l *ledger) expire(next *history.Started, now time.Time, retention time.Dur
 	return &kept
 }
 
-// mayBeOfEarlier says whether an item is mail that an earlier generation may have taken, and since when that can have been (zero:
-// since ever): its id was handed on, or it was sent when more was taken than is known.
+// mayBeOfEarlier says whether an item is a message that an earlier generation of the run may have taken, and since when that can have
+// been (zero: since ever): its name was handed on, or it was sent when more was taken than is known.
 func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
 	mail, ok := item.Event.(history.Mail)
 	if !ok {
 		return false, since
 	}
-	if taken, known := l.mail[mail.MailID()]; known {
+	if taken, known := l.heard(mail); known {
 		return !taken.here, since
 	}
 	stamp := time.Unix(0, item.Stamp)

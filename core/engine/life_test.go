@@ -21,14 +21,14 @@ import (
 func (w *world) terminate(run, id string) {
 	w.t.Helper()
 	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-		return e.Terminate(ctx, engine.MessageRequest{Run: run, ID: id}, "by hand")
+		return e.Terminate(ctx, engine.MessageRequest{Run: run, ID: id, Unique: true}, "by hand")
 	})
 	require.NoError(w.t, err)
 }
 
 func (w *world) reset(run, id string, record int) error {
 	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-		return e.Reset(ctx, engine.MessageRequest{Run: run, ID: id}, record, "again")
+		return e.Reset(ctx, engine.MessageRequest{Run: run, ID: id, Unique: true}, record, "again")
 	})
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -11,9 +12,12 @@ import (
 // MessageRequest is a signal, an update, a request to cancel, to terminate or to reset.
 type MessageRequest struct {
 	Run string
-	// ID of the mail: repeating it with the same id is safe. Of mail that it took before it continued as new, a run knows the
-	// newest ids alone: see [Config.KnownMail]. Empty: one is made.
+	// ID of the message: repeating it with the same id is safe. A run knows a message by its kind, name and id: the same id with another
+	// content is a [Conflict], and with another kind or name it is another message. Of messages that it took before it continued as
+	// new, a run knows the newest alone: see [Config.KnownMail]. Empty: one is made.
 	ID string
+	// Unique: no other message can have this ID, as it was drawn at random for this message. Then nothing is read to compare them.
+	Unique bool
 	// After is the stamp that the sender's last mail was accepted with: this one comes after it, whatever clocks say. Zero:
 	// it is the sender's first, or order does not matter.
 	After int64
@@ -31,7 +35,7 @@ func (e *Engine) Signal(ctx context.Context, request MessageRequest, name string
 	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
 		return Accepted{}, err
 	}
-	return e.mail(ctx, request, func(id string) history.Event { return history.NewSignal(id, name, input) }, false)
+	return e.send(ctx, request, func(id string) history.Mail { return history.NewSignal(id, name, input) })
 }
 
 // Cancel asks a run's code to stop.
@@ -39,7 +43,7 @@ func (e *Engine) Cancel(ctx context.Context, request MessageRequest, reason stri
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
-	return e.mail(ctx, request, func(id string) history.Event { return history.NewCancel(id, reason) }, false)
+	return e.send(ctx, request, func(id string) history.Mail { return history.NewCancel(id, reason) })
 }
 
 // Terminate ends a run without asking its code, even if it is blocked; not while what is stored of it cannot be read.
@@ -47,7 +51,7 @@ func (e *Engine) Terminate(ctx context.Context, request MessageRequest, reason s
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
-	return e.mail(ctx, request, func(id string) history.Event { return history.NewTerminate(id, reason) }, false)
+	return e.send(ctx, request, func(id string) history.Mail { return history.NewTerminate(id, reason) })
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended; not while what is stored of it
@@ -57,12 +61,22 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, record int, 
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
-	summary, err := e.Get(ctx, request.Run)
+	if record < 1 {
+		return Accepted{}, fail(Invalid, "record %d: records are numbered from 1", record)
+	}
+	made := request.ID == ""
+	if made {
+		request.ID, request.Unique = e.NewID(), true
+	}
+	summary, err := e.addressee(ctx, request)
 	if err != nil {
 		return Accepted{}, err
 	}
-	if record < 1 {
-		return Accepted{}, fail(Invalid, "record %d: records are numbered from 1", record)
+	reset := history.NewReset(request.ID, summary.Generation, record, reason)
+	if !made { // carried out, it is in a generation that may not have this record
+		if known, err := e.recall(ctx, request.Run, reset, Position{}); known.taken || err != nil {
+			return e.repeated(request), err
+		}
 	}
 	fold, err := e.fold(ctx, request.Run, summary.Generation)
 	if err != nil {
@@ -72,64 +86,105 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, record int, 
 		return Accepted{}, fail(Invalid, "record %d cannot be gone on from: generation %d has %d records%s", record, summary.Generation, last,
 			map[bool]string{true: ", and the last one closes it"}[fold.Closes != nil])
 	}
-	return e.mail(ctx, request, func(id string) history.Event { return history.NewReset(id, summary.Generation, record, reason) }, true)
+	return e.mail(ctx, request, summary, reset)
 }
 
-// mail files a mail, in the order that its sender needs: resume that carries it, filing, answer (rule 1). To a closed run
-// it is refused, except a reset.
-func (e *Engine) mail(ctx context.Context, request MessageRequest, letter func(id string) history.Event, evenClosed bool) (Accepted, error) {
-	if request.ID == "" {
-		request.ID = e.NewID()
+// addressee reads the run that a message is for, once it is known that the message can be right.
+func (e *Engine) addressee(ctx context.Context, request MessageRequest) (*Summary, error) {
+	if err := errors.Join(validID("run id", request.Run), validID("message id", request.ID)); err != nil {
+		return nil, err
 	}
-	if err := errors.Join(validID("run id", request.Run), validID("mail id", request.ID)); err != nil {
-		return Accepted{}, err
+	return e.Get(ctx, request.Run)
+}
+
+// send accepts a message that any but a closed run takes. One that the run has taken is accepted again, also after the run has ended.
+func (e *Engine) send(ctx context.Context, request MessageRequest, message func(id string) history.Mail) (Accepted, error) {
+	made := request.ID == ""
+	if made {
+		request.ID, request.Unique = e.NewID(), true
 	}
-	summary, err := e.Get(ctx, request.Run)
+	summary, err := e.addressee(ctx, request)
 	if err != nil {
 		return Accepted{}, err
 	}
-	if summary.Status.Closed() && !evenClosed {
-		return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more mail", request.Run, summary.Status)
+	mail := message(request.ID)
+	if !summary.Status.Closed() {
+		return e.mail(ctx, request, summary, mail)
 	}
-	event := letter(request.ID)
+	if !made {
+		if known, err := e.recall(ctx, request.Run, mail, Position{}); known.taken || err != nil {
+			return e.repeated(request), err
+		}
+	}
+	return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
+}
+
+// repeated is the answer to the repetition of a message that a log has: all that its sender sends later comes after it.
+func (e *Engine) repeated(request MessageRequest) Accepted {
+	return Accepted{ID: request.ID, Stamp: max(e.Clock.Now().UnixNano(), request.After+1)}
+}
+
+// mail files a message, in the order that its sender needs: resume that carries it, filing, answer (rule 1). Where its id may have
+// been used, what the run knows is read before, so that a conflict sends nothing, and after: two senders may come at once.
+func (e *Engine) mail(ctx context.Context, request MessageRequest, summary *Summary, event history.Mail) (Accepted, error) {
 	if summary.Blocked != nil && summary.Blocked.Reason == ReasonUnreadable && isAdministrative(event) {
 		return Accepted{}, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, summary.Blocked.Message)
 	}
-	item := e.newMail(summary, event)
-	item.Stamp = max(item.Stamp, request.After+1)
-	if !e.Together {
-		carrying := item
-		if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run, Carries: &carrying}); err != nil {
-			return Accepted{}, e.unavailable(err, "it was not accepted")
+	known := recalled{}
+	if !request.Unique {
+		var err error
+		if known, err = e.recall(ctx, request.Run, event, Position{}); err != nil {
+			return Accepted{}, err
+		}
+		if known.taken {
+			return e.repeated(request), nil
 		}
 	}
-	stamp, _, err := e.Runs.File(ctx, request.Run, item)
+	stamp, err := e.file(ctx, request, e.newMail(summary, event))
 	if err != nil {
 		return Accepted{}, e.unavailable(err, "it was not accepted")
 	}
-	if e.Together {
-		if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run}); err != nil {
-			return Accepted{}, e.unavailable(err, "it was not accepted")
+	if !request.Unique {
+		if _, err := e.recall(ctx, request.Run, event, known.at); err != nil {
+			return Accepted{}, err
 		}
 	}
 	return Accepted{ID: request.ID, Stamp: stamp}, nil
 }
 
+// file files a message, and has its run look.
+func (e *Engine) file(ctx context.Context, request MessageRequest, item Item) (stamp int64, err error) {
+	item.Stamp = max(item.Stamp, request.After+1)
+	if !e.Together {
+		carrying := item
+		if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run, Carries: &carrying}); err != nil {
+			return 0, err
+		}
+	}
+	if stamp, _, err = e.Runs.File(ctx, request.Run, item); err != nil {
+		return 0, err
+	}
+	if e.Together {
+		err = e.Queue.SendResumes(ctx, Resume{Run: request.Run})
+	}
+	return stamp, err
+}
+
 // newMail makes a filing of mail to a run.
 func (e *Engine) newMail(to *Summary, mail history.Event) Item {
 	item := e.newItem(mail, 0, true)
-	item.Key = to.inboxKey(mail, 0)
+	item.Key += to.recipient()
 	return item
 }
 
-// inboxKey is the key of an event's item. That of mail says which run it is for, by the time of its start: another may have had the id
-// before, and what was sent to that one must not lie in the place of what is sent to this one.
-func (s *Summary) inboxKey(event history.Event, generation int) string {
-	key := event.Key(generation)
-	if _, ok := event.(history.Mail); ok {
-		key += "#" + strconv.FormatInt(s.Started.UnixNano(), 36)
-	}
-	return key
+// recipient ends the keys of messages to a run: another run may have had the id before, and what was sent to that one must not lie in
+// the place of what is sent to this one.
+func (s *Summary) recipient() string { return "#" + strconv.FormatInt(s.Started.UnixNano(), 36) }
+
+// isFormer says whether an item is a message to a run that had the id before: it ended without reading it, or was resent late.
+func (s *Summary) isFormer(item Item) bool {
+	_, is := item.Event.(history.Mail)
+	return is && !strings.HasSuffix(item.Key, s.recipient())
 }
 
 // name is what records name an item by.

@@ -118,8 +118,6 @@ func TestMailOfTheRunBefore(t *testing.T) {
 			w.anew()
 			w.put(&again)
 			w.settle()
-			w.signal("r", "m1", "go", `"old"`) // its sender never had an answer
-			w.settle()
 			ends(w)
 		})
 	})
@@ -154,7 +152,6 @@ func TestMailOfTheRunBefore(t *testing.T) {
 			require.Equal(w.t, history.Terminated, w.summary("r").Status)
 			w.anew()
 			w.put(&again)
-			w.signal("r", "m1", "go", `"old"`)
 			w.settle()
 			require.Equal(w.t, 3, w.summary("r").Generation)
 			require.Equal(w.t, history.Running, w.summary("r").Status)

@@ -307,7 +307,7 @@ func TestRuleNameAgain(t *testing.T) {
 		last := w.log("r", 1)[2]
 		require.Len(w.t, last.Again, 1,
 			"the record that takes over the step must name the item of the expired author")
-		require.Equal(w.t, "mail#m1", last.Again[0].Key,
+		require.Equal(w.t, "mail#m1#signal#go", last.Again[0].Key,
 			"the record must name the item that the expired author took")
 		w.ends("2")
 	})

@@ -349,11 +349,7 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 	if there.Parent == nil || *there.Parent != *parent || there.Status.Closed() {
 		return nil
 	}
-	id := fmt.Sprintf("parent.%s.%d.%d", o.run, o.generation, command.Seq())
-	event := mail(id)
-	if _, terminates := event.(*history.TerminateRequested); terminates { // another mail than an earlier request to cancel
-		event = mail(id + ".terminate")
-	}
+	event := mail(fmt.Sprintf("parent.%s.%d.%d", o.run, o.generation, command.Seq()))
 	if _, _, err := o.e.Runs.File(ctx, child, o.e.newMail(there, event)); err != nil {
 		return err
 	}

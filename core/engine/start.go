@@ -122,7 +122,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	}
 	item := e.startItem(summary)
 	summary.Start = item.Event.Filing()
-	before.handOn(item.Event.(*history.Started), &history.Record{Time: summary.Started}, e.config) // what else a queue brings again is told by its key: see meantForEarlier
+	before.beginAnew(item.Event.(*history.Started), summary.Started, e.config)
 	message := unblocks(there)
 	if !e.Together { // message first, as with any start
 		carrying := item
@@ -235,8 +235,8 @@ func validID(what, id string) error {
 		return fail(TooLarge, "the %s has %d bytes, the limit is %d", what, len(id), LongestID)
 	case id == "." || id == "..":
 		return fail(Invalid, "the %s %q is not allowed: in an address it would mean another place", what, id)
-	case !utf8.ValidString(id):
-		return fail(Invalid, "the %s is not UTF-8 text", what)
+	case !utf8.ValidString(id) || strings.ContainsRune(id, utf8.RuneError): // what stands for text that was not Unicode is the same for all such text
+		return fail(Invalid, "the %s is not valid Unicode", what)
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '#' || r == '/' }):
 		return fail(Invalid, "the %s %q has a character that is not allowed: no control characters, no # and no /", what, id)
 	}
@@ -252,6 +252,8 @@ func validName(what, name string) error {
 	switch {
 	case name == "":
 		return fail(Invalid, "the name of the %s is missing", what)
+	case !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError):
+		return fail(Invalid, "the name of the %s is not valid Unicode", what)
 	case len(name) > LongestName:
 		return fail(TooLarge, "the name of the %s has %d bytes, the limit is %d", what, len(name), LongestName)
 	case !plainText(name):

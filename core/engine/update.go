@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -15,7 +16,9 @@ type UpdateAnswer struct {
 	Result  history.Payload     `json:"result,omitempty"`
 	Failure *history.Failure    `json:"failure,omitempty"`
 
-	after Position // the answer stands after this place of the log
+	update *history.UpdateReceived
+	after  Position  // the answer stands after this place of the log
+	of     time.Time // when the run began that it was sent to
 }
 
 // Update sends a run an update and waits until it is completed or rejected, or the context ends; then the phase says how
@@ -36,44 +39,40 @@ func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name st
 		return UpdateAnswer{}, err
 	}
 	if request.ID == "" {
-		request.ID = e.NewID()
+		request.ID, request.Unique = e.NewID(), true
 	}
-	answer := UpdateAnswer{Accepted: Accepted{ID: request.ID}}
-	after := Position{}
-	summary, err := e.Get(ctx, request.Run)
-	switch {
-	case err != nil: // as the mail will tell
-	case summary.Status.Closed():
-		err := e.findAnswer(ctx, request.Run, &answer, &answerSearch{from: summary.Generation})
-		return answer, err
-	default:
-		if after, err = e.beforeAnswer(ctx, request, summary.Generation); err != nil {
-			return UpdateAnswer{}, e.unavailable(err, "it was not accepted")
-		}
-	}
-	accepted, err := e.mail(ctx, request, func(id string) history.Event { return history.NewUpdate(id, name, input) }, false)
+	update := history.NewUpdate(request.ID, name, input)
+	summary, err := e.addressee(ctx, request)
 	if err != nil {
 		return UpdateAnswer{}, err
 	}
-	answer.Accepted, answer.after = accepted, after
-	return answer, nil
+	answer := UpdateAnswer{Accepted: Accepted{ID: request.ID}, update: update, of: summary.Started}
+	if summary.Status.Closed() {
+		if _, err := e.recall(ctx, request.Run, update, Position{}); err != nil {
+			return UpdateAnswer{}, err
+		}
+		err := e.findAnswer(ctx, request.Run, &answer, &answerSearch{from: summary.Generation})
+		return answer, err
+	}
+	if answer.after, err = e.beforeAnswer(ctx, request.Run, update, summary.Generation); err != nil {
+		return UpdateAnswer{}, e.unavailable(err, "it was not accepted")
+	}
+	answer.Accepted, err = e.mail(ctx, request, summary, update)
+	return answer, err
 }
 
 // beforeAnswer is a place in the log that comes before the answer to an update that no earlier generation has: where a live run
 // stands, if it does not know the update, else the beginning.
-func (e *Engine) beforeAnswer(ctx context.Context, request MessageRequest, generation int) (Position, error) {
-	s, err := e.live.hold(ctx, request.Run)
+func (e *Engine) beforeAnswer(ctx context.Context, run string, update history.Mail, generation int) (Position, error) {
+	s, err := e.live.hold(ctx, run)
 	if err != nil {
 		return Position{}, err
 	}
 	defer e.live.release(s)
-	if s.live == nil || s.live.exec == nil {
-		return Position{Generation: generation}, nil
+	if place := s.live.ignorantOf(update); place != (Position{}) {
+		return place, nil
 	}
-	if _, known := s.live.ledger.mail[request.ID]; known {
-		return Position{Generation: generation}, nil
-	}
-	return s.live.position, nil
+	return Position{Generation: generation}, nil
 }
 
 // AwaitUpdate waits until an update that was sent is completed or rejected, or the context ends, as [Engine.Update] does.
@@ -105,6 +104,11 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 	if err != nil {
 		return e.unavailable(err, "the update is accepted, but its answer was not found out about")
 	}
+	if !view.Summary.Started.Equal(answer.of) { // another run has the id since: only what was before it counts
+		if view, err = e.beforeAnew(ctx, run, view); err != nil {
+			return e.unavailable(err, "the update is accepted, but its answer was not found out about")
+		}
+	}
 	present := view.Summary.Generation
 	if search.at.Generation != present {
 		search.at = Position{Generation: present}
@@ -122,9 +126,23 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 		return nil
 	}
 	if view.Summary.Status.Closed() {
-		return fail(Closed, "run %q ended (%s) before it answered update %q", run, view.Summary.Status, answer.ID)
+		return fail(Closed, "run %q ended before it answered update %q", run, answer.ID)
 	}
 	return nil
+}
+
+// beforeAnew is the last generation before the present run under an id began.
+func (e *Engine) beforeAnew(ctx context.Context, run string, view *View) (*View, error) {
+	present, err := e.readLedger(ctx, run, view.Summary.Generation)
+	if err != nil {
+		return nil, err
+	}
+	if start := startIn(view); start != nil {
+		present.remember(start)
+	}
+	former := *view.Summary
+	former.Generation, former.Status = max(present.origin-1, 0), history.Completed // or otherwise: it has ended
+	return &View{Summary: &former, More: true}, nil
 }
 
 // searchLog searches one generation's log from where the last search ended, and says whether it has an answer, and whether an
@@ -139,11 +157,11 @@ func (e *Engine) searchLog(ctx context.Context, run string, view *View, answer *
 		search.at.Record = rec.Number
 		for _, event := range rec.Events {
 			if started, ok := event.(*history.Started); ok {
-				earlier = slices.Contains(started.Mail, answer.ID)
+				earlier = slices.Contains(started.Mail, history.MessageName(answer.update)) || slices.Contains(started.Mail, answer.ID)
 			}
 		}
 		for _, command := range rec.Commands {
-			if respond, ok := command.(*history.RespondUpdate); ok && respond.ID == answer.ID {
+			if respond, ok := command.(*history.RespondUpdate); ok && respond.Answers(answer.update) {
 				answer.Phase, answer.Result, answer.Failure = respond.Phase, respond.Result, respond.Failure
 				answered = true
 			}

@@ -336,7 +336,7 @@ func (w *world) start(run, workflow, input string) {
 func (w *world) signal(run, id, name, input string) (accepted engine.Accepted) {
 	w.t.Helper()
 	require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) (err error) {
-		accepted, err = e.Signal(ctx, engine.MessageRequest{Run: run, ID: id}, name, history.Payload(input))
+		accepted, err = e.Signal(ctx, engine.MessageRequest{Run: run, ID: id, Unique: true}, name, history.Payload(input))
 		return err
 	}))
 	return accepted

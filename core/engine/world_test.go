@@ -435,7 +435,7 @@ func (w *world) inbox(run string) (names []string) {
 // named is what records name an item by. The key of mail says, too, which run it is for.
 func named(item engine.Item) string {
 	if mail, ok := item.Event.(history.Mail); ok {
-		return mail.Key(0)
+		return "mail#" + mail.MailID()
 	}
 	return item.Key
 }

@@ -6,7 +6,6 @@ type letter struct {
 	ID string
 }
 
-func (l *letter) Key(int) string { return mailKey(l.ID) }
 func (l *letter) MailID() string { return l.ID }
 
 func (l *letter) readID(key []byte, r *reader) {
@@ -24,7 +23,8 @@ type SignalReceived struct {
 	Input Payload
 }
 
-func (*SignalReceived) Kind() string { return "signal" }
+func (*SignalReceived) Kind() string     { return "signal" }
+func (e *SignalReceived) Key(int) string { return mailKey(e.ID, e.Kind(), e.Name) }
 func (e *SignalReceived) write(w *writer) {
 	w.text("id", e.ID)
 	w.text("name", e.Name)
@@ -56,7 +56,8 @@ type UpdateReceived struct {
 	Accepted bool
 }
 
-func (*UpdateReceived) Kind() string { return "update" }
+func (*UpdateReceived) Kind() string     { return "update" }
+func (e *UpdateReceived) Key(int) string { return mailKey(e.ID, e.Kind(), e.Name) }
 func (e *UpdateReceived) write(w *writer) {
 	w.text("id", e.ID)
 	w.text("name", e.Name)
@@ -94,7 +95,9 @@ const (
 // RespondUpdate answers an update: accepted and later completed, or rejected.
 type RespondUpdate struct {
 	emitted
-	ID      string
+	ID string
+	// Name of the update: another one may have the same id. Records from before names have none.
+	Name    string
 	Phase   UpdatePhase
 	Result  Payload
 	Failure *Failure
@@ -105,8 +108,14 @@ func (c *RespondUpdate) Fields() []Field {
 	return append([]Field{{"id", c.ID}, {"phase", string(c.Phase)}, {"result", string(c.Result)}}, c.Failure.fields()...)
 }
 
+// Answers says whether this is an answer to an update.
+func (c *RespondUpdate) Answers(update *UpdateReceived) bool {
+	return c.ID == update.ID && (c.Name == update.Name || c.Name == "")
+}
+
 func (c *RespondUpdate) write(w *writer) {
 	w.text("id", c.ID)
+	w.textIf("name", c.Name)
 	w.text("phase", string(c.Phase))
 	w.payloadIf("result", c.Result)
 	w.failureIf(c.Failure)
@@ -116,6 +125,8 @@ func (c *RespondUpdate) read(key []byte, r *reader) {
 	switch string(key) {
 	case "id":
 		c.ID = r.text()
+	case "name":
+		c.Name = r.name()
 	case "phase":
 		c.Phase = UpdatePhase(r.name())
 	case "result":
@@ -133,7 +144,8 @@ type CancelRequested struct {
 	Reason string
 }
 
-func (*CancelRequested) Kind() string { return "cancel-requested" }
+func (*CancelRequested) Kind() string     { return "cancel-requested" }
+func (e *CancelRequested) Key(int) string { return mailKey(e.ID, e.Kind(), "") }
 func (e *CancelRequested) write(w *writer) {
 	w.text("id", e.ID)
 	w.wordsIf("reason", e.Reason)
@@ -158,7 +170,8 @@ type TerminateRequested struct {
 	Reason string
 }
 
-func (*TerminateRequested) Kind() string { return "terminate-requested" }
+func (*TerminateRequested) Kind() string     { return "terminate-requested" }
+func (e *TerminateRequested) Key(int) string { return mailKey(e.ID, e.Kind(), "") }
 func (e *TerminateRequested) write(w *writer) {
 	w.text("id", e.ID)
 	w.wordsIf("reason", e.Reason)
@@ -197,7 +210,8 @@ type ResetRequested struct {
 	Reason             string
 }
 
-func (*ResetRequested) Kind() string { return "reset-requested" }
+func (*ResetRequested) Kind() string     { return "reset-requested" }
+func (e *ResetRequested) Key(int) string { return mailKey(e.ID, e.Kind(), "") }
 func (e *ResetRequested) write(w *writer) {
 	w.text("id", e.ID)
 	w.int("generation", int64(e.Generation))

@@ -18,8 +18,10 @@ type Started struct {
 	Attributes Attributes
 	// Signals that the generation before had received and not yet taken, in order (continue-as-new).
 	Signals []*SignalReceived
-	// Mail lists the ids of the mail that earlier generations took, the newest last, so that a repeated one is known (PROTOCOL.md
-	// rule 6).
+	// Origin is the generation in which the run began that this one is of, if its id was used before. Zero: the first.
+	Origin int
+	// Mail lists the names of the messages that earlier generations of the run took, the newest last, so that a repeated one is known
+	// (PROTOCOL.md rule 6): see [MessageName]. In logs from before, it lists ids alone.
 	Mail []string
 	// Forgot is until when more mail was taken than Mail lists: what was sent before may be some of it, come again. Zero: it
 	// lists all.
@@ -88,6 +90,7 @@ func (e *Started) write(w *writer) {
 		}
 		w.endList()
 	}
+	w.intIf("origin", int64(e.Origin))
 	w.textsIf("mail", e.Mail)
 	w.timeIf("forgot", e.Forgot)
 	if e.Logs != nil {
@@ -140,6 +143,8 @@ func (e *Started) read(key []byte, r *reader) {
 			}
 			e.Signals = append(e.Signals, signal)
 		}
+	case "origin":
+		e.Origin = int(r.int())
 	case "mail":
 		e.Mail = r.texts()
 	case "forgot":

@@ -203,7 +203,13 @@ func TestKeys(t *testing.T) {
 	}
 	require.Len(t, keys, 4)
 	require.Equal(t, (&history.ChildResolved{Seq: 1}).Key(2), (&history.ActivityResolved{Seq: 1}).Key(2), "one command has one answer")
-	require.Equal(t, history.NewSignal("a", "", nil).Key(1), history.NewCancel("a", "").Key(2), "mail belongs to the run, and an id to one mail")
+	require.Equal(t, history.NewSignal("a", "b", nil).Key(1), history.NewSignal("a", "b", history.Payload("1")).Key(2), "a message belongs to the run")
+	messages := map[string]bool{}
+	for _, message := range []history.Mail{history.NewSignal("a", "b", nil), history.NewSignal("a", "b#c", nil), history.NewSignal("a", "c", nil),
+		history.NewUpdate("a", "b", nil), history.NewCancel("a", ""), history.NewTerminate("a", ""), history.NewReset("a", 1, 1, "")} {
+		messages[history.MessageName(message)] = true
+	}
+	require.Len(t, messages, 7, "an id belongs to one message of a kind and a name")
 	require.NotEqual(t, (&history.TimerFired{Seq: 1}).Key(1), (&history.TimerFired{Seq: 1}).Key(2))
 	require.Equal(t, "activity-7", numbered(7, &history.ScheduleActivity{}).Name())
 	require.Equal(t, "mine", (&history.ScheduleActivity{ID: "mine"}).Name())

@@ -27,10 +27,11 @@ type shape struct {
 	names    []string
 	required []string
 	index    map[string]int
+	nonempty map[string]bool // texts that may be left out, and not be empty
 }
 
 func newShape(t reflect.Type) (*shape, error) {
-	s := &shape{index: map[string]int{}}
+	s := &shape{index: map[string]int{}, nonempty: map[string]bool{}}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -41,6 +42,8 @@ func newShape(t reflect.Type) (*shape, error) {
 		s.index[name] = i
 		if !strings.Contains(options, "omitempty") {
 			s.required = append(s.required, name)
+		} else if field.Tag.Get("minLength") != "" {
+			s.nonempty[name] = true
 		}
 	}
 	return s, nil
@@ -164,6 +167,9 @@ func (s *shape) decode(data []byte, into any) error {
 		seen |= 1 << i
 		if err := assign(value.Field(i).Addr().Interface(), raw); err != nil {
 			return invalid(fmt.Sprintf("field %q %v", name, err))
+		}
+		if string(raw) == `""` && s.nonempty[string(name)] {
+			return invalid(fmt.Sprintf("field %q is empty: give a value, or leave the field out to have one made", name))
 		}
 	}
 	for _, name := range s.required {

@@ -157,6 +157,7 @@ func TestMail(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &accepted))
 	require.Equal(t, after+1, accepted.Stamp)
 	require.Equal(t, "completed", w.ok(200, "GET", "/v1/runs/b?wait=5s", "")["status"])
+	require.Equal(t, "s", w.ok(202, "POST", "/v1/runs/b/signals/approve", body)["id"], "the message that ended the run, repeated")
 	require.Equal(t, 3.0, w.ok(200, "POST", "/v1/runs/b/updates/add", `{"id":"u","input":2}`)["result"], "the answer outlives the run")
 }
 

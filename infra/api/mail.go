@@ -13,7 +13,7 @@ import (
 func (h *Handler) mailEndpoints() []endpoint {
 	const tag = "messages"
 	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, ""}}
-	fails := []engine.Code{engine.NotFound, engine.Closed, engine.Blocked}
+	fails := []engine.Code{engine.NotFound, engine.Closed, engine.Blocked, engine.Conflict}
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
 			describe: "A run that ends before it has looked may leave it unread.",
@@ -37,12 +37,12 @@ func (h *Handler) mailEndpoints() []endpoint {
 			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).terminateRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", role: All, tag: tag, summary: "Have a run go on from an earlier record",
 			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals, which come again.",
-			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).resetRun},
+			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound, engine.Blocked, engine.Conflict}, serve: (*call).resetRun},
 	}
 }
 
-func (c *call) mail(id string, after int64) engine.MessageRequest {
-	return engine.MessageRequest{Run: c.r.PathValue("run"), ID: id, After: after}
+func (c *call) mail(id string, unique bool, after int64) engine.MessageRequest {
+	return engine.MessageRequest{Run: c.r.PathValue("run"), ID: id, Unique: unique, After: after}
 }
 
 func (c *call) signalRun() error {
@@ -50,7 +50,7 @@ func (c *call) signalRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	accepted, err := c.engine.Signal(c.r.Context(), c.mail(body.ID, body.After), c.r.PathValue("name"), body.Input)
+	accepted, err := c.engine.Signal(c.r.Context(), c.mail(body.ID, body.Unique, body.After), c.r.PathValue("name"), body.Input)
 	return c.accepted(accepted, err)
 }
 
@@ -70,7 +70,7 @@ func (c *call) updateRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	request := c.mail(body.ID, body.After)
+	request := c.mail(body.ID, body.Unique, body.After)
 	answer, err := c.engine.SendUpdate(c.r.Context(), request, c.r.PathValue("name"), body.Input)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *call) cancelRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	accepted, err := c.engine.Cancel(c.r.Context(), c.mail(body.ID, body.After), body.Reason)
+	accepted, err := c.engine.Cancel(c.r.Context(), c.mail(body.ID, body.Unique, body.After), body.Reason)
 	return c.accepted(accepted, err)
 }
 
@@ -120,7 +120,7 @@ func (c *call) terminateRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	accepted, err := c.engine.Terminate(c.r.Context(), c.mail(body.ID, body.After), body.Reason)
+	accepted, err := c.engine.Terminate(c.r.Context(), c.mail(body.ID, body.Unique, body.After), body.Reason)
 	return c.accepted(accepted, err)
 }
 
@@ -129,6 +129,6 @@ func (c *call) resetRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.After), body.Record, body.Reason)
+	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.Unique, body.After), body.Record, body.Reason)
 	return c.accepted(accepted, err)
 }

@@ -31,7 +31,7 @@ func TestProblems(t *testing.T) {
 	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"done","workflow":"echo","input":1}`)
 	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)
 	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
-	w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"input":1}`)
+	w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"id":"used","input":1}`)
 	long := strings.Repeat("x", 201)
 	text := strings.Repeat("x", 64<<10+1)
 	var many []string
@@ -52,6 +52,11 @@ func TestProblems(t *testing.T) {
 		{"POST /v1/runs", `{"workflow":"echo","reuse":"yes"}`, `400 invalid: field "reuse" must be true or false, not a text`},
 		{"POST /v1/runs", `{"workflow":"echo","attributes":[]}`, `400 invalid: field "attributes" must be an object, not a list`},
 		{"POST /v1/runs", `{"workflow":"echo","run":"a/b"}`, `400 invalid: the run id "a/b" has a character that is not allowed: no control characters, no # and no /`},
+		{"POST /v1/runs", `{"workflow":"echo","run":""}`, `400 invalid: field "run" is empty: give a value, or leave the field out to have one made`},
+		{"POST /v1/runs/b/signals/approve", `{"id":""}`, `400 invalid: field "id" is empty: give a value, or leave the field out to have one made`},
+		{"POST /v1/runs/b/terminate", `{"id":"\ud800"}`, `400 invalid: the message id is not valid Unicode`},
+		{"POST /v1/runs/b/signals/%ff", ``, `400 invalid: the name of the signal is not valid Unicode`},
+		{"POST /v1/runs/b/updates/add", `{"id":"used","input":3}`, `409 conflict: run "b" was sent another update add with the id "used": give this one an id of its own, or repeat that one as it was`},
 		{"POST /v1/runs", `{"workflow":"echo","run":".."}`, `400 invalid: the run id ".." is not allowed: in an address it would mean another place`},
 		{"POST /v1/runs", `{"workflow":"echo","run":"` + long + `"}`, `413 too-large: the run id has 201 bytes, the limit is 200`},
 		{"POST /v1/runs", `{"workflow":"` + long + `"}`, `413 too-large: the name of the workflow has 201 bytes, the limit is 100`},
@@ -63,7 +68,7 @@ func TestProblems(t *testing.T) {
 		{"POST /v1/runs/b/terminate", `{"reason":"` + text + `"}`, `413 too-large: the reason has 65537 bytes, the limit is 65536`},
 		{"POST /v1/runs/b/reset", `{"record":1,"reason":"` + text + `"}`, `413 too-large: the reason has 65537 bytes, the limit is 65536`},
 		{"POST /v1/runs/b/signals/" + long, `{}`, `413 too-large: the name of the signal has 201 bytes, the limit is 100`},
-		{"POST /v1/runs/b/signals/approve", `{"id":"` + long + `"}`, `413 too-large: the mail id has 201 bytes, the limit is 200`},
+		{"POST /v1/runs/b/signals/approve", `{"id":"` + long + `"}`, `413 too-large: the message id has 201 bytes, the limit is 200`},
 		{"POST /v1/activities/abc/fail", `{"message":"` + text + `"}`, `413 too-large: the message has 65537 bytes, the limit is 65536`},
 		{"POST /v1/activities/abc/fail", `{"message":"m","type":"` + long + `"}`, `413 too-large: the type of the failure has 201 bytes, the limit is 100`},
 		{"POST /v1/runs", `{"workflow":"echo","run":"done","input":2}`, `409 conflict: a run with the id "done" exists, of workflow echo with another input: choose another id, or leave it out`},
@@ -100,9 +105,9 @@ func TestProblems(t *testing.T) {
 		{"POST /v1/runs/none/updates/add", ``, `404 not-found: there is no run with the id "none"`},
 		{"POST /v1/runs/none/unblock", ``, `404 not-found: there is no run with the id "none"`},
 		{"POST /v1/runs/none/reset", `{"record":1}`, `404 not-found: there is no run with the id "none"`},
-		{"POST /v1/runs/done/signals/approve", `{}`, `409 closed: run "done" has ended (completed): it takes no more mail`},
-		{"POST /v1/runs/done/cancel", ``, `409 closed: run "done" has ended (completed): it takes no more mail`},
-		{"POST /v1/runs/done/updates/add", `{"id":"u"}`, `409 closed: run "done" ended (completed) before it answered update "u"`},
+		{"POST /v1/runs/done/signals/approve", `{}`, `409 closed: run "done" has ended (completed): it takes no more messages`},
+		{"POST /v1/runs/done/cancel", ``, `409 closed: run "done" has ended (completed): it takes no more messages`},
+		{"POST /v1/runs/done/updates/add", `{"id":"u"}`, `409 closed: run "done" ended before it answered update "u"`},
 		{"POST /v1/runs/b/signals/approve", `{"after":1.5}`, `400 invalid: field "after" must be a whole number of at most 64 bits, not 1.5`},
 		{"POST /v1/runs/b/signals/approve", `{"after":"1"}`, `400 invalid: field "after" must be a whole number, not a text`},
 		{"POST /v1/runs/b/reset", `{"record":99}`, `400 invalid: record 99 cannot be gone on from: generation 1 has `},

@@ -187,7 +187,7 @@ var plays = map[string]func(*stage){
 	"unicode": simple("echo", `"dé漢🎉 \u2028 \u0000 </script> \"\\"`), "size-of-nothing": simple("echo", ""), "size-of-40-kb": simple("echo", `"`+strings.Repeat("x", 40<<10)+`"`),
 	"phase-timeout": simple("phase", "20000000"), "patch-before": simple("patch-before", "2"), "patch-since": simple("patch-since", "2"),
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
-	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "children": playChildren, "cancellation": playCancellation,
+	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
 	"locks":    playLocks,
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
@@ -212,7 +212,7 @@ func playSignals(s *stage) {
 	for i, text := range []string{"one", "two", "three", "four"} {
 		s.signal(fmt.Sprint("s", i), "note", fmt.Sprintf("%q", text))
 	}
-	s.signal("s1", "note", `"the same id again"`)
+	s.signal("s1", "note", `"two"`) // again
 	s.signal("unread", "nobody-reads-it", "")
 	s.signal("stop", "stop", "")
 	s.ends()
@@ -226,6 +226,19 @@ func playUpdates(s *stage) {
 	s.update("unknown", "subtract", "1")
 	s.signal("stop", "stop", "")
 	s.ends()
+}
+
+// playOneID sends messages of several kinds and names with one id, to two runs of one id.
+func playOneID(s *stage) {
+	for range 2 {
+		_, _, err := s.node.Start(s.t.Context(), engine.StartRequest{Run: s.run, Workflow: "updates", Input: payload("1"), Reuse: true})
+		require.NoError(s.t, err)
+		s.update("req-7", "add", "2")
+		s.update("req-7", "subtract", "2")
+		s.signal("req-7", "stop", "")
+		_, err = s.node.Wait(s.t.Context(), s.run)
+		require.NoError(s.t, err)
+	}
 }
 
 // playAnotherLife marks an update as accepted before, as the form allows, and nothing writes yet: by hand.

@@ -37,9 +37,13 @@ type reset struct {
 
 // act is one thing that a caller does.
 type act struct {
-	do    doing
-	id    string
-	value int
+	do     doing
+	id     string // of its message
+	place  string // what a smaller case leaves it out by
+	unique bool   // nobody else has this id
+	value  int
+	// other: when the call began, the run had taken a message of this kind, name and id that says something else.
+	other string
 	fails string        // an attempt: the type of its failure
 	after time.Duration // since the last one
 }
@@ -52,7 +56,8 @@ const (
 	toSignalS   doing = "signal s"
 	toSignalH   doing = "signal h"
 	toSignalP   doing = "signal p"
-	toUpdate    doing = "update"
+	toUpdate    doing = "update u"
+	toUpdateV   doing = "update v" // which no program handles
 	toQuery     doing = "query"
 	toCancel    doing = "cancel"
 	toTerminate doing = "terminate"
@@ -62,7 +67,7 @@ const (
 	toComplete  doing = "complete"
 )
 
-var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toQuery, toQuery, toCancel, toTerminate, toReset, toStartAnew}
+var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toUpdateV, toQuery, toQuery, toCancel, toTerminate, toReset, toStartAnew}
 
 // newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
 func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
@@ -73,16 +78,22 @@ func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
 			c.acts = append(c.acts, act{do: toStart, id: run})
 		}
 		for j := range r.IntN(9) {
-			a := act{do: acting[r.IntN(len(acting))], id: fmt.Sprintf("%s.%d", c.name, j), value: 10*i + j + 1}
+			a := act{do: acting[r.IntN(len(acting))], place: fmt.Sprintf("%s.%d", c.name, j), value: 10*i + j + 1, unique: r.IntN(2) == 0}
+			if a.id = a.place; r.IntN(3) == 0 { // also another's
+				a.id, a.unique = fmt.Sprintf("x%d", r.IntN(2)), false
+				if r.IntN(2) == 0 { // and so may be what it says
+					a.value = 1 + r.IntN(2)
+				}
+			}
 			if r.IntN(3) == 0 {
 				a.after = time.Duration(r.IntN(60_000)) * time.Millisecond
 			}
 			if (a.do == toCancel || a.do == toTerminate) && r.IntN(3) > 0 {
 				a.do = toSignalS
 			}
-			if !s.c.leavesOut(a.id) {
+			if !s.c.leavesOut(a.place) {
 				c.acts = append(c.acts, a)
-				s.acts = append(s.acts, a.id)
+				s.acts = append(s.acts, a.place)
 			}
 		}
 		callers = append(callers, c)
@@ -117,6 +128,7 @@ func (c *caller) act(s *simulation) {
 		c.reset = s.placeIn(s.anyOf(c.run, a.value), a.value)
 		s.checks.anew[c.reset.run] = true
 	}
+	a.other = s.checks.sends(c, a)
 	var answer engine.UpdateAnswer
 	var of *invocation
 	s.invoke(p, fmt.Sprintf("%s %s %s %s", c.name, a.do, c.run, a.id), 0, nil, func(ctx context.Context, _ time.Time) []error {
@@ -150,7 +162,7 @@ func (c *caller) act(s *simulation) {
 // ask makes the call itself. What was accepted, if it is mail, is a part of the answer.
 func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engine.UpdateAnswer, err error) {
 	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")}
-	mail := engine.MessageRequest{Run: c.run, ID: a.id, After: c.stamp}
+	mail := engine.MessageRequest{Run: c.run, ID: a.id, After: c.stamp, Unique: a.unique}
 	input := history.Payload(strconv.Itoa(a.value))
 	switch a.do {
 	case toStart:
@@ -160,17 +172,17 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engin
 		_, c.created, err = e.Start(ctx, start)
 	case toSignalS, toSignalH, toSignalP:
 		answer.Accepted, err = e.Signal(ctx, mail, string(a.do[len(a.do)-1:]), input)
-	case toUpdate:
-		answer, err = e.Update(ctx, mail, "u", input)
+	case toUpdate, toUpdateV:
+		answer, err = e.Update(ctx, mail, string(a.do[len(a.do)-1:]), input)
 	case toQuery:
 		_, err = e.Query(ctx, c.run, "none", nil)
 		if engine.CodeOf(err) == engine.NotFound || engine.CodeOf(err) == engine.Blocked {
 			err = nil
 		}
 	case toCancel:
-		answer.Accepted, err = e.Cancel(ctx, mail, "enough")
+		answer.Accepted, err = e.Cancel(ctx, mail, a.reason())
 	case toTerminate:
-		answer.Accepted, err = e.Terminate(ctx, mail, "enough")
+		answer.Accepted, err = e.Terminate(ctx, mail, a.reason())
 	case toReset:
 		mail.Run = c.reset.run
 		answer.Accepted, err = e.Reset(ctx, mail, c.reset.record, "again")
@@ -187,6 +199,26 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engin
 	}
 	return answer, err
 }
+
+// to is the run that an act is for.
+func (c *caller) to(a act) string {
+	if a.do == toReset {
+		return c.reset.run
+	}
+	return c.run
+}
+
+// sends says whether an act sends a message.
+func (a act) sends() bool {
+	switch a.do {
+	case toSignalS, toSignalH, toSignalP, toUpdate, toUpdateV, toCancel, toTerminate, toReset:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a act) reason() string { return fmt.Sprint("enough ", a.value) }
 
 // anyOf picks a run, or one of the runs that it has started.
 func (s *simulation) anyOf(run string, value int) string {
@@ -242,28 +274,32 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 		return !slices.ContainsFunc(s.callers, func(other *caller) bool {
 			return other.run == c.run && slices.ContainsFunc(other.acts, func(a act) bool { return a.do == toStart })
 		})
+	case code == engine.Conflict && s.checks.otherwise(c, a):
+		return true
 	case a.do == toReset && code == engine.Invalid: // its log has not begun, or it is the last record that was picked
 		return true
 	default:
 		s.violate("%s of %s is refused: %v", a.do, c.run, err)
 		return true
 	}
+	if s.checks.mustConflict(c, a) {
+		s.violate("%s of %s with the id %s is accepted, and the run took another one, which says %s", a.do, c.run, a.id, a.other)
+	}
 	switch a.do {
 	case toStart, toStartAnew:
 		s.checks.starts(c.run)
-	case toUpdate:
+	case toUpdate, toUpdateV:
 		s.checks.accepted(c, a, answer.Accepted)
 		c.stamp = answer.Stamp
 		if answer.Phase != history.UpdateCompleted && answer.Phase != history.UpdateRejected {
 			return s.faults.over && c.tries > 3 // it is accepted, and its handler may wait for ever
 		}
-		s.checks.answers(c.run, a.id, answer)
+		s.checks.answers(c.run, a.identity(), answer)
 	case toQuery, toUnblock, toHeartbeat:
 	case toComplete:
 		s.checks.runs[c.run].completed[a.id] = true
 	case toReset:
-		run := s.checks.runs[c.reset.run]
-		run.resets = append(run.resets, c.reset)
+		s.checks.resets(c, a)
 		c.stamp = answer.Stamp
 	default:
 		s.checks.accepted(c, a, answer.Accepted)

@@ -16,49 +16,83 @@ type checks struct {
 	s        *simulation
 	nodes    map[string]*node // by program and id
 	runs     map[string]*checkedRun
-	anew     map[string]bool // runs that somebody has asked to be reset, or started under an id used before
-	creators map[string]bool // filings of the starts that created a run, or reused its id
+	sent     map[string][]string // by run, kind, name and id: what mail says that anybody sent
+	anew     map[string]bool     // runs that somebody has asked to be reset, or started under an id used before
+	creators map[string]bool     // filings of the starts that created a run, or reused its id
 	records  int
 	witness  *process // replays every record as soon as it is there
 }
 
 type checkedRun struct {
 	generations map[int]*checkedLog
-	filed       map[string]filing      // when mail came into the inbox, by the key of its event
+	filed       map[string]filing      // when mail came into the inbox, by what it is and which run of the id it is for
 	filings     map[string]engine.Item // whatever was filed, by filing
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
 	answers     map[string]engine.UpdateAnswer
 	completed   map[string]bool     // activities whose completion was accepted, by the key of their result
-	logged      map[string][]string // final answers to updates, as the logs have them: one for each generation that gave it
-	order       map[string]int      // of mail in the log: how much was taken before, the first time
+	logged      map[string][]string // final answers to updates, by what they are, as the logs have them: one for each generation that gave it
+	order       map[string]int      // of mail in the log, by what it is: how much was taken before, the first time
+	said        map[string][]string // what mail of a kind, name and id said that was taken
 	count       int                 // of mail taken
 	resets      []reset             // whose sender was told that they are accepted
 }
 
 // filing is when mail came, and what became of it.
 type filing struct {
-	event  int    // at which it came first
-	key    string // in the inbox
-	taken  int64  // the stamp with which it was taken
-	before int    // how much mail was taken before it
-	again  bool   // it was taken a second time, long after the first: as another mail
+	event   int // at which it came first
+	content string
+	taken   int64 // the stamp with which it was taken
+	before  int   // how much mail was taken before it
+	again   bool  // it was taken a second time, long after the first: as another mail
 }
 
-// mailKey is the key of mail, of whatever kind.
-func mailKey(id string) string { return history.NewSignal(id, "", nil).Key(0) }
+// identity is what tells mail apart: its kind, its name and its id.
+func (a act) identity() string { return string(a.do) + " " + a.id }
+
+// content is what mail says beside.
+func (a act) content(place reset) string {
+	if a.do == toReset {
+		return strconv.Itoa(place.record)
+	}
+	return strconv.Itoa(a.value)
+}
+
+// identityOf is the identity of mail in a log or an inbox, and what it says.
+func identityOf(mail history.Mail) (identity, content string) {
+	var do doing
+	switch mail := mail.(type) {
+	case *history.SignalReceived:
+		do, content = doing("signal "+mail.Name), string(mail.Input)
+	case *history.UpdateReceived:
+		do, content = doing("update "+mail.Name), string(mail.Input)
+	case *history.CancelRequested:
+		do, content = toCancel, strings.TrimPrefix(mail.Reason, "enough ")
+	case *history.TerminateRequested:
+		do, content = toTerminate, strings.TrimPrefix(mail.Reason, "enough ")
+	case *history.ResetRequested:
+		do, content = toReset, strconv.Itoa(mail.Record)
+	}
+	return act{do: do, id: mail.MailID()}.identity(), content
+}
+
+// addressed is the identity of mail, and which run of the id it is for.
+func addressed(item engine.Item) string {
+	identity, _ := identityOf(item.Event.(history.Mail))
+	return identity + item.Key[strings.LastIndex(item.Key, "#"):]
+}
 
 // acceptedMail is mail whose sender was told that it is accepted.
 type acceptedMail struct {
-	sender, id string
-	stamp      int64
-	overtakes  bool // what ends a run is taken before all else
+	sender, identity, content string
+	stamp                     int64
+	overtakes                 bool // what ends a run is taken before all else
 }
 
 func newChecks(s *simulation) *checks {
 	c := &checks{s: s, nodes: map[string]*node{}, runs: map[string]*checkedRun{},
-		anew: map[string]bool{}, creators: map[string]bool{}}
+		anew: map[string]bool{}, creators: map[string]bool{}, sent: map[string][]string{}}
 	for _, p := range s.programs {
 		p.each(func(n *node) { c.nodes[p.Name+"."+n.ID] = n })
 	}
@@ -95,7 +129,8 @@ func (c *checks) names() (names []string) {
 
 func (c *checks) created(summary *engine.Summary) {
 	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
-		filings: map[string]engine.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{}}
+		filings: map[string]engine.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
+		said: map[string][]string{}}
 }
 
 func (c *checks) starts(run string) {
@@ -120,28 +155,88 @@ func (c *checks) filed(by *process, run string, item engine.Item) {
 	if _, mail := item.Event.(history.Mail); !mail || !c.isFor(run, item.Key) {
 		return // what was sent to the run that had the id before, nobody takes, unless its sender repeats it
 	}
-	key := item.Event.Key(0)
+	key := addressed(item)
 	again := c.runs[run].tooLate[key] && (by.role == roleAPI || by.role == roleNode) // by its sender, who will be told that it is accepted
-	if of := c.runs[run].filed[key]; of.key != item.Key || again {
-		of.key, of.event = item.Key, c.s.events
+	if of, there := c.runs[run].filed[key]; !there || again {
+		of.event = c.s.events
 		c.runs[run].filed[key], c.runs[run].tooLate[key] = of, false
 	}
 }
 
 // isFor says whether the key of mail in an inbox is that of mail to the run which has the id now.
 func (c *checks) isFor(run, key string) bool {
-	return strings.HasSuffix(key, "#"+strconv.FormatInt(c.s.summary(run).Started.UnixNano(), 36))
+	return strings.HasSuffix(key, c.recipient(run))
+}
+
+// recipient ends the keys of mail to the run that has an id now.
+func (c *checks) recipient(run string) string {
+	return "#" + strconv.FormatInt(c.s.summary(run).Started.UnixNano(), 36)
+}
+
+// late says whether mail of a kind, name and id may have been dropped.
+func (r *checkedRun) late(identity string) bool {
+	for key, late := range r.tooLate { // order-insensitive: whether there is one
+		if late && strings.HasPrefix(key, identity+"#") {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checks) accepted(by *caller, a act, accepted engine.Accepted) {
 	run := c.runs[by.run]
-	if !slices.ContainsFunc(run.letters, func(l acceptedMail) bool { return l.id == a.id }) {
-		run.letters = append(run.letters, acceptedMail{by.name, a.id, accepted.Stamp, a.do == toTerminate})
+	if !slices.ContainsFunc(run.letters, func(l acceptedMail) bool { return l.identity == a.identity() && l.sender == by.name }) {
+		run.letters = append(run.letters, acceptedMail{by.name, a.identity(), a.content(by.reset), accepted.Stamp, a.do == toTerminate})
 	}
 }
 
+// sends notes what a caller is about to send, and gives what the run took with this kind, name and id instead; empty: nothing.
+func (c *checks) sends(by *caller, a act) (other string) {
+	if !a.sends() {
+		return ""
+	}
+	key := by.to(a) + " " + a.identity()
+	c.sent[key] = append(c.sent[key], a.content(by.reset))
+	return c.takenInstead(by, a)
+}
+
+// takenInstead is what the run that has the id now took with a message's kind, name and id, as long as it must know of that.
+func (c *checks) takenInstead(by *caller, a act) string {
+	name := by.to(a)
+	run := c.runs[name]
+	if run == nil {
+		return ""
+	}
+	key := a.identity() + c.recipient(name)
+	filed := run.filed[key]
+	if content := a.content(by.reset); run.taken[key] && run.count-1-filed.before < c.s.limits.known && filed.content != content &&
+		!slices.Contains(run.said[a.identity()], content) {
+		return filed.content
+	}
+	return ""
+}
+
+// mustConflict says whether a message should have been refused: another one was taken before the call, and is known after it.
+func (c *checks) mustConflict(by *caller, a act) bool {
+	return a.other != "" && !a.unique && c.takenInstead(by, a) == a.other
+}
+
+// otherwise says whether anybody has sent another message of this kind, name and id.
+func (c *checks) otherwise(by *caller, a act) bool {
+	return slices.ContainsFunc(c.sent[by.to(a)+" "+a.identity()], func(content string) bool { return content != a.content(by.reset) })
+}
+
+// resets notes a reset that was accepted, unless it is the same as one before.
+func (c *checks) resets(by *caller, a act) {
+	run := c.runs[by.reset.run]
+	if !slices.ContainsFunc(run.letters, func(l acceptedMail) bool { return l.identity == a.identity() && l.content == a.content(by.reset) }) {
+		run.resets = append(run.resets, by.reset)
+	}
+	run.letters = append(run.letters, acceptedMail{sender: by.name, identity: a.identity(), content: a.content(by.reset)})
+}
+
 func (c *checks) answers(run, id string, answer engine.UpdateAnswer) {
-	if text, before := c.runs[run].answers[id]; before && showAnswer(text) != showAnswer(answer) {
+	if text, before := c.runs[run].answers[id]; before && !c.anew[run] && showAnswer(text) != showAnswer(answer) {
 		c.s.violate("update %s of run %s was answered %s, and then %s", id, run, showAnswer(text), showAnswer(answer))
 	}
 	c.runs[run].answers[id] = answer

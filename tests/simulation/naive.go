@@ -97,6 +97,7 @@ type naiveBox struct {
 // letterOf is a signal or an update.
 type letterOf struct {
 	id     string
+	name   string // of an update
 	value  int
 	number int
 	// accepted: an update was validated before a reset.
@@ -161,8 +162,8 @@ func (n *naive) apply(event history.Event) {
 	case *history.SignalReceived:
 		n.signal(event)
 	case *history.UpdateReceived:
-		l := &letterOf{id: event.ID, value: number(event.Input), accepted: event.Accepted}
-		if n.update != nil {
+		l := &letterOf{id: event.ID, name: event.Name, value: number(event.Input), accepted: event.Accepted}
+		if n.update != nil && l.name == handledUpdate {
 			n.update(l)
 		} else {
 			n.updates = append(n.updates, l)
@@ -405,7 +406,7 @@ func (n *naive) refuseUpdates() bool {
 	left := n.updates
 	n.updates = nil
 	for _, l := range left {
-		n.emit("respond-update %s rejected 0 failed:unhandled-update", l.id)
+		n.emit("respond-update %s %s rejected 0 failed:unhandled-update", l.name, l.id)
 	}
 	return len(left) > 0
 }
@@ -453,7 +454,7 @@ func describe(command history.Command) string {
 		if c.Failure != nil {
 			err = c.Failure
 		}
-		return fmt.Sprintf("respond-update %s %s %d %s", c.ID, c.Phase, number(c.Result), kindOf(err))
+		return fmt.Sprintf("respond-update %s %s %s %d %s", c.Name, c.ID, c.Phase, number(c.Result), kindOf(err))
 	case *history.UpsertAttributes:
 		return fmt.Sprintf("upsert-attributes %s", c.Attributes["k"])
 	case *history.MarkPatch:

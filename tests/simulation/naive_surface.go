@@ -256,26 +256,31 @@ func (s naiveSurface) dispatch(run func(naiveSurface)) {
 	n.spawn(path, func(inner *strand) { run(naiveSurface{inner, s.in}) })
 }
 
+// handledUpdate is the name of the update that programs handle, if they handle any.
+const handledUpdate = "u"
+
 func (s naiveSurface) onUpdate(_ string, handle func(surface, int) (int, error), validate func(int) error) {
 	n := s.s.n
 	n.update = func(l *letterOf) {
 		s.dispatch(func(inner naiveSurface) {
 			if err := validate(l.value); err != nil && !l.accepted {
-				n.emit("respond-update %s rejected 0 %s", l.id, kindOf(err))
+				n.emit("respond-update %s %s rejected 0 %s", l.name, l.id, kindOf(err))
 				return
 			}
-			n.emit("respond-update %s accepted 0 ok", l.id)
+			n.emit("respond-update %s %s accepted 0 ok", l.name, l.id)
 			value, err := handle(inner, l.value)
 			if err != nil {
 				value = 0
 			}
-			n.emit("respond-update %s completed %d %s", l.id, value, kindOf(err))
+			n.emit("respond-update %s %s completed %d %s", l.name, l.id, value, kindOf(err))
 		})
 	}
-	for _, l := range n.updates {
-		n.update(l)
-	}
-	n.updates = nil
+	n.updates = slices.DeleteFunc(n.updates, func(l *letterOf) bool {
+		if l.name == handledUpdate {
+			n.update(l)
+		}
+		return l.name == handledUpdate
+	})
 }
 
 func (s naiveSurface) phase(d time.Duration, handle func(value, state int) (int, bool), leave func(surface) error) (state int, err error) {

@@ -40,7 +40,7 @@ func (c *checks) quiet() {
 			id := fmt.Sprintf("%s.%d.%d", name, summary.Generation, p.seq)
 			if child := c.s.summary(id); child == nil || child.Status.Closed() {
 				c.s.violate("run %s waits for ever, for its child %s, which is not there, or has ended", name, id)
-			} else if p.asked && !c.runs[id].taken[mailKey("parent."+id)] {
+			} else if p.asked && !c.runs[id].taken[act{do: toCancel, id: "parent." + id}.identity()+c.recipient(id)] {
 				c.s.violate("run %s has asked its child %s to stop, which was not told", name, id)
 			}
 		}
@@ -65,19 +65,27 @@ func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
 func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) {
 	last := map[string]acceptedMail{}
 	for _, l := range run.letters {
-		key := mailKey(l.id)
-		order, taken := run.order[key]
+		if strings.HasPrefix(l.identity, string(toReset)) {
+			continue
+		}
+		order, taken := run.order[l.identity]
 		if !taken {
-			if !summary.Status.Closed() && !run.tooLate[key] {
-				c.s.violate("run %s: mail %s of %s was accepted, and is lost", name, l.id, l.sender)
+			if !summary.Status.Closed() && !run.late(l.identity) {
+				c.s.violate("run %s: mail %s of %s was accepted, and is lost", name, l.identity, l.sender)
 			}
 			continue
 		}
-		if l.overtakes || run.tooLate[key] {
+		if !slices.Contains(run.said[l.identity], l.content) && !summary.Status.Closed() && !run.late(l.identity) {
+			c.s.violate("run %s: mail %s of %s was accepted, and what was taken in its place says %v, not %s", name, l.identity, l.sender, run.said[l.identity], l.content)
+		}
+		if shared := slices.ContainsFunc(run.letters, func(other acceptedMail) bool { return other.identity == l.identity && other.sender != l.sender }); shared {
+			continue // it may be taken for who sent it first
+		}
+		if l.overtakes || run.late(l.identity) {
 			continue
 		}
-		if before, more := last[l.sender]; more && order < run.order[mailKey(before.id)] {
-			c.s.violate("run %s: mail %s of %s was taken before %s", name, l.id, l.sender, before.id)
+		if before, more := last[l.sender]; more && order < run.order[before.identity] {
+			c.s.violate("run %s: mail %s of %s was taken before %s", name, l.identity, l.sender, before.identity)
 		}
 		last[l.sender] = l
 	}

@@ -76,15 +76,16 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	for _, command := range rec.Commands {
 		log.ask(command, rec.Time)
 		if respond, ok := command.(*history.RespondUpdate); ok {
-			if before := log.phases[respond.ID]; (before == respond.Phase || before != "" && before != history.UpdateAccepted) && !run.filed[mailKey(respond.ID)].again {
-				c.s.violate("%s answers update %s a second time", where, respond.ID)
+			update := updateOf(respond)
+			if before := log.phases[update]; (before == respond.Phase || before != "" && before != history.UpdateAccepted) && !run.filed[update+c.recipient(commit.Run)].again {
+				c.s.violate("%s answers %s a second time", where, update)
 			}
-			log.phases[respond.ID] = respond.Phase
+			log.phases[update] = respond.Phase
 			if respond.Phase == history.UpdateAccepted {
 				continue
 			}
 			answer := engine.UpdateAnswer{Phase: respond.Phase, Result: respond.Result, Failure: respond.Failure}
-			run.logged[respond.ID] = append(run.logged[respond.ID], showAnswer(answer))
+			run.logged[update] = append(run.logged[update], showAnswer(answer))
 		}
 	}
 	handsOver := len(rec.Events) == 0 && (len(rec.Tried) > 0 || rec.Until.Equal(rec.Time)) // it may have found the run blocked
@@ -108,7 +109,7 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	for _, rec := range after {
 		for _, command := range rec.Commands {
 			if respond, ok := command.(*history.RespondUpdate); ok {
-				phases[respond.ID] = respond.Phase
+				phases[updateOf(respond)] = respond.Phase
 			}
 		}
 	}
@@ -118,7 +119,8 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 			case *history.SignalReceived:
 				want = append(want, event.ID)
 			case *history.UpdateReceived:
-				if phase := phases[event.ID]; phase != history.UpdateRejected {
+				identity, _ := identityOf(event)
+				if phase := phases[identity]; phase != history.UpdateRejected {
 					want = append(want, fmt.Sprint(event.ID, event.Accepted || phase != ""))
 				}
 			}
@@ -134,6 +136,11 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	if !slices.Equal(have, want) {
 		c.s.violate("the reset of run %s hands on %v, and should hand on %v", commit.Run, have, want)
 	}
+}
+
+// updateOf is the identity of the update that is answered.
+func updateOf(respond *history.RespondUpdate) string {
+	return act{do: doing("update " + respond.Name), id: respond.ID}.identity()
 }
 
 func (c *checks) sameSignals(where string, started *history.Started, want []string) {
@@ -182,7 +189,7 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 		for _, command := range rec.Commands {
 			l.ask(command, rec.Time)
 			if respond, ok := command.(*history.RespondUpdate); ok {
-				l.phases[respond.ID] = respond.Phase
+				l.phases[updateOf(respond)] = respond.Phase
 			}
 		}
 	}
@@ -203,10 +210,11 @@ func (l *checkedLog) ask(command history.Command, at time.Time) {
 // event checks that what happened is taken once, and not before it can have happened.
 func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, generation int, event history.Event) {
 	key := event.Key(generation)
-	if _, mail := event.(history.Mail); mail {
-		filed := run.filed[key]
+	if mail, ok := event.(history.Mail); ok {
 		item := run.filings[event.Filing()]
-		stamp := item.Stamp
+		identity, content := identityOf(mail)
+		key := addressed(item)
+		filed, stamp := run.filed[key], item.Stamp
 		since := run.count - 1 - filed.before                                     // mail taken after it
 		if run.taken[key] && (stamp == filed.taken || since < c.s.limits.known) { // else it is a repetition, come when it was forgotten
 			c.s.violate("%s takes %s a second time", where, key)
@@ -214,10 +222,11 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if !c.isFor(name, item.Key) {
 			c.s.violate("%s takes %s, which was sent to a run that had the id before", where, key)
 		}
-		filed.taken, filed.before, filed.again = stamp, run.count, run.taken[key]
-		if !filed.again { // a repetition that counts as another letter may have come late
-			run.order[key] = run.count
+		filed.taken, filed.before, filed.again, filed.content = stamp, run.count, run.taken[key], content
+		if _, before := run.order[identity]; !before { // a repetition that counts as another letter may have come late
+			run.order[identity] = run.count
 		}
+		run.said[identity] = append(run.said[identity], content)
 		run.filed[key], run.taken[key] = filed, true
 		run.count++
 	}

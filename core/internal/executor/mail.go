@@ -187,7 +187,7 @@ func (m *Message) respond(u *Unit, phase history.UpdatePhase, result history.Pay
 		return
 	}
 	m.phase = phase
-	m.run.emit(u.name, &history.RespondUpdate{ID: m.ID, Phase: phase, Result: result, Failure: failure})
+	m.run.emit(u.name, &history.RespondUpdate{ID: m.ID, Name: m.Name, Phase: phase, Result: result, Failure: failure})
 	u.halt()
 }
 
@@ -202,7 +202,7 @@ func (m *Message) abandoned(err error) {
 	}
 	phase := next[len(next)-1]
 	m.phase = phase
-	m.run.emit("", &history.RespondUpdate{ID: m.ID, Phase: phase, Failure: history.FailureOf(err)})
+	m.run.emit("", &history.RespondUpdate{ID: m.ID, Name: m.Name, Phase: phase, Failure: history.FailureOf(err)})
 }
 
 // answerLeftOver rejects updates that nothing handles, once all units have paused. It says whether there were any.
@@ -219,7 +219,7 @@ func (r *Run) answerLeftOver() bool {
 	slices.SortFunc(left, byArrival)
 	for _, message := range left {
 		message.phase = history.UpdateRejected
-		r.emit("", &history.RespondUpdate{ID: message.ID, Phase: history.UpdateRejected, Failure: r.unhandled(message.Name)})
+		r.emit("", &history.RespondUpdate{ID: message.ID, Name: message.Name, Phase: history.UpdateRejected, Failure: r.unhandled(message.Name)})
 	}
 	return len(left) > 0
 }

@@ -12,19 +12,19 @@ import (
 // which it was accepted.
 func (c *Client) Signal(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (engine.Accepted, error) {
 	mail = c.stamp(mail)
-	return c.mail(ctx, mail.Run, path("runs", mail.Run, "signals", name), &MailBody{ID: mail.ID, After: mail.After, Input: input})
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "signals", name), &MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input})
 }
 
 // Cancel asks a run's code to stop.
 func (c *Client) Cancel(ctx context.Context, mail engine.MessageRequest, reason string) (engine.Accepted, error) {
 	mail = c.stamp(mail)
-	return c.mail(ctx, mail.Run, path("runs", mail.Run, "cancel"), &StopBody{ID: mail.ID, After: mail.After, Reason: reason})
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "cancel"), &StopBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Reason: reason})
 }
 
 // Terminate ends a run without asking its code, even if it is blocked.
 func (c *Client) Terminate(ctx context.Context, mail engine.MessageRequest, reason string) (engine.Accepted, error) {
 	mail = c.stamp(mail)
-	return c.mail(ctx, mail.Run, path("runs", mail.Run, "terminate"), &StopBody{ID: mail.ID, After: mail.After, Reason: reason})
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "terminate"), &StopBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Reason: reason})
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended.
@@ -32,7 +32,7 @@ func (c *Client) Reset(ctx context.Context, mail engine.MessageRequest, record i
 	mail = c.stamp(mail)
 	accepted := engine.Accepted{}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"), once: true,
-		body: &ResetBody{ID: mail.ID, After: mail.After, Record: record, Reason: reason}}, &accepted)
+		body: &ResetBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Record: record, Reason: reason}}, &accepted)
 	return c.took(mail.Run, accepted, err)
 }
 
@@ -44,7 +44,7 @@ func (c *Client) Update(ctx context.Context, mail engine.MessageRequest, name st
 	for {
 		answer := engine.UpdateAnswer{}
 		_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name), query: c.poll(ctx),
-			body: &MailBody{ID: mail.ID, After: mail.After, Input: input}}, &answer)
+			body: &MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}, &answer)
 		if err != nil {
 			if ctx.Err() != nil {
 				return last, ctx.Err()
@@ -67,7 +67,7 @@ func (c *Client) SendUpdate(ctx context.Context, mail engine.MessageRequest, nam
 	mail = c.stamp(mail)
 	answer := engine.UpdateAnswer{}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name),
-		body: &MailBody{ID: mail.ID, After: mail.After, Input: input}}, &answer)
+		body: &MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}, &answer)
 	_, err = c.took(mail.Run, answer.Accepted, err)
 	return answer, err
 }
@@ -86,7 +86,7 @@ func (c *Client) Query(ctx context.Context, run, name string, input history.Payl
 // stamp gives a mail its id, and its place after the client's last one.
 func (c *Client) stamp(mail engine.MessageRequest) engine.MessageRequest {
 	if mail.ID == "" {
-		mail.ID = newID()
+		mail.ID, mail.Unique = newID(), true
 	}
 	mail.After = max(mail.After, c.stamps.after(mail.Run))
 	return mail
