@@ -75,7 +75,8 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 type past struct {
 	fold   *machine.Fold
 	ledger *ledger
-	// letters came after the record that a reset goes on from; answers are those to the updates among them.
+	// letters came after the record that a reset goes on from; answers are those to the updates
+	// among them.
 	letters []history.Mail
 	answers []*history.RespondUpdate
 }

@@ -16,7 +16,8 @@ import (
 type plan struct {
 	// now is when all of it is decided: an author who died meanwhile would be alive for its items, and dead for its steps.
 	now time.Time
-	// takes are the events of the record to come, in the order in which they count; items are those of them that lie in the inbox.
+	// takes are the events of the record to come, in the order in which they count; items are those
+	// of them that lie in the inbox.
 	takes []history.Event
 	items []Item
 	// again names items of the dead, taken before, that are this author's from here on.
@@ -204,8 +205,9 @@ func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger
 	return true, nil
 }
 
-// takenBefore finds the generation before the present one that took an item of mail; 0: none is known to have. What was sent to a run
-// that had the id before, that run's generations alone can have taken, and no other message of the name is the same: its filing tells.
+// takenBefore finds the generation before the present one that took an item of mail; 0: none is
+// known to have. What was sent to a run that had the id before, that run's generations alone can
+// have taken, and no other message of the name is the same: its filing tells.
 func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, run *Summary) (taken claim, by int, err error) {
 	maybe, since := own.mayBeOfEarlier(item)
 	newest, oldest := run.Generation-1, max(own.oldest(), own.origin)

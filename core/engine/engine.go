@@ -29,7 +29,8 @@ type Config struct {
 	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000. Of the others, 16
 	// at a time are replayed from their logs for messages, and 16 for queries, however many are due: the rest wait.
 	LiveRuns int
-	// KnownMail is how many names of messages (id, kind, name) a generation hands on to the next one: the newest that the run has taken. A sender who
+	// KnownMail is how many names of messages (id, kind, name) a generation hands on to the next
+	// one: the newest that the run has taken. A sender who
 	// repeats one of them is not heard twice. What a queue delivers again is known without. Zero: 100.
 	// Each is some 30 bytes of the record that begins a generation, and 70 of a run in memory.
 	KnownMail int

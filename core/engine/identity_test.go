@@ -87,8 +87,8 @@ func TestOneIDForMessagesOfManyKinds(t *testing.T) {
 	})
 }
 
-// TestAnotherContentUnderTheSameID: it is a conflict, wherever the first message is by now; white space and the order of an object's
-// members make no other content.
+// TestAnotherContentUnderTheSameID: it is a conflict, wherever the first message is by now; white
+// space and the order of an object's members make no other content.
 func TestAnotherContentUnderTheSameID(t *testing.T) {
 	const first, same, other = `{"a":1,"b":[1,2]}`, `{ "b": [1, 2], "a": 1 }`, `{"a":1,"b":[2,1]}`
 	generations := func(w *world) []workflow.Definition {
@@ -157,7 +157,8 @@ func TestAnotherContentUnderTheSameID(t *testing.T) {
 	})
 }
 
-// TestANewRunKnowsNoIDsOfTheFormer: the run that has an id now takes what its callers send it, whatever the former run took.
+// TestANewRunKnowsNoIDsOfTheFormer: the run that has an id now takes what its callers send it,
+// whatever the former run took.
 func TestANewRunKnowsNoIDsOfTheFormer(t *testing.T) {
 	counting := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
 		done := false
@@ -201,7 +202,8 @@ func TestANewRunKnowsNoIDsOfTheFormer(t *testing.T) {
 	})
 }
 
-// TestAMessageWhoseRunHasEndedSince: an update waits for the run that it was sent to, not for the one that has the id since.
+// TestAMessageWhoseRunHasEndedSince: an update waits for the run that it was sent to, not for the
+// one that has the id since.
 func TestAMessageWhoseRunHasEndedSince(t *testing.T) {
 	simulate(t, oneSignal, func(w *world) {
 		w.start("r", "main", "1")
@@ -226,7 +228,8 @@ func TestAMessageWhoseRunHasEndedSince(t *testing.T) {
 	})
 }
 
-// TestRepeatedAfterTheEnd: a repetition of a message that its run took has the answer of the first one, also if that ended the run.
+// TestRepeatedAfterTheEnd: a repetition of a message that its run took has the answer of the first
+// one, also if that ended the run.
 func TestRepeatedAfterTheEnd(t *testing.T) {
 	for name, send := range map[string]func(context.Context, *engine.Engine, engine.MessageRequest) (engine.Accepted, error){
 		"a signal": func(ctx context.Context, e *engine.Engine, m engine.MessageRequest) (engine.Accepted, error) {
@@ -263,7 +266,8 @@ func TestRepeatedAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestAResetThatIsRepeated: at any moment it has the answer of the first one, and the run is reset once.
+// TestAResetThatIsRepeated: at any moment it has the answer of the first one, and the run is reset
+// once.
 func TestAResetThatIsRepeated(t *testing.T) {
 	inBoth(t, only("main", twoSignals), func(w *world) {
 		reset := func(record int) error {

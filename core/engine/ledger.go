@@ -170,8 +170,8 @@ func (l *ledger) heard(mail history.Mail) (letter, bool) {
 	return taken, known
 }
 
-// named gives the name of an item that a record names. A record from before messages were told apart by kind and name has a message's
-// id alone: its filing says which item it is.
+// named gives the name of an item that a record names. A record from before messages were told
+// apart by kind and name has a message's id alone: its filing says which item it is.
 func (l *ledger) named(item history.Item) string {
 	if history.OldMailKey(item.Key) {
 		for name, taken := range l.items { // order-insensitive: no two filings are the same
@@ -205,8 +205,9 @@ func (l *ledger) handOn(start *history.Started, last *history.Record, config Con
 	start.Logs = l.expire(start, last.Time, config.Retention)
 }
 
-// beginAnew has the start of another run under the id say which logs are kept. It hands on no names of messages: what was sent to the run
-// before is told by its key, and what is sent to this one is new to it.
+// beginAnew has the start of another run under the id say which logs are kept. It hands on no names
+// of messages: what was sent to the run before is told by its key, and what is sent to this one is
+// new to it.
 func (l *ledger) beginAnew(start *history.Started, now time.Time, config Config) {
 	start.Origin = start.Generation
 	start.Logs = l.expire(start, now, config.Retention)
@@ -235,8 +236,9 @@ func (l *ledger) expire(next *history.Started, now time.Time, retention time.Dur
 	return &kept
 }
 
-// mayBeOfEarlier says whether an item is a message that an earlier generation of the run may have taken, and since when that can have
-// been (zero: since ever): its name was handed on, or it was sent when more was taken than is known.
+// mayBeOfEarlier says whether an item is a message that an earlier generation of the run may have
+// taken, and since when that can have been (zero: since ever): its name was handed on, or it was
+// sent when more was taken than is known.
 func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
 	mail, ok := item.Event.(history.Mail)
 	if !ok {

@@ -12,11 +12,13 @@ import (
 // MessageRequest is a signal, an update, a request to cancel, to terminate or to reset.
 type MessageRequest struct {
 	Run string
-	// ID of the message: repeating it with the same id is safe. A run knows a message by its kind, name and id: the same id with another
-	// content is a [Conflict], and with another kind or name it is another message. Of messages that it took before it continued as
-	// new, a run knows the newest alone: see [Config.KnownMail]. Empty: one is made.
+	// ID of the message: repeating it with the same id is safe. A run knows a message by its kind,
+	// name and id: the same id with another content is a [Conflict], and with another kind or name
+	// it is another message. Of messages that it took before it continued as new, a run knows the
+	// newest alone: see [Config.KnownMail]. Empty: one is made.
 	ID string
-	// Unique: no other message can have this ID, as it was drawn at random for this message. Then nothing is read to compare them.
+	// Unique: no other message can have this ID, as it was drawn at random for this message. Then
+	// nothing is read to compare them.
 	Unique bool
 	// After is the stamp that the sender's last mail was accepted with: this one comes after it, whatever clocks say. Zero:
 	// it is the sender's first, or order does not matter.
@@ -97,7 +99,8 @@ func (e *Engine) addressee(ctx context.Context, request MessageRequest) (*Summar
 	return e.Get(ctx, request.Run)
 }
 
-// send accepts a message that any but a closed run takes. One that the run has taken is accepted again, also after the run has ended.
+// send accepts a message that any but a closed run takes. One that the run has taken is accepted
+// again, also after the run has ended.
 func (e *Engine) send(ctx context.Context, request MessageRequest, message func(id string) history.Mail) (Accepted, error) {
 	made := request.ID == ""
 	if made {
@@ -119,13 +122,15 @@ func (e *Engine) send(ctx context.Context, request MessageRequest, message func(
 	return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
 }
 
-// repeated is the answer to the repetition of a message that a log has: all that its sender sends later comes after it.
+// repeated is the answer to the repetition of a message that a log has: all that its sender sends
+// later comes after it.
 func (e *Engine) repeated(request MessageRequest) Accepted {
 	return Accepted{ID: request.ID, Stamp: max(e.Clock.Now().UnixNano(), request.After+1)}
 }
 
-// mail files a message, in the order that its sender needs: resume that carries it, filing, answer (rule 1). Where its id may have
-// been used, what the run knows is read before, so that a conflict sends nothing, and after: two senders may come at once.
+// mail files a message, in the order that its sender needs: resume that carries it, filing, answer
+// (rule 1). Where its id may have been used, what the run knows is read before, so that a conflict
+// sends nothing, and after: two senders may come at once.
 func (e *Engine) mail(ctx context.Context, request MessageRequest, summary *Summary, event history.Mail) (Accepted, error) {
 	if summary.Blocked != nil && summary.Blocked.Reason == ReasonUnreadable && isAdministrative(event) {
 		return Accepted{}, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, summary.Blocked.Message)
@@ -177,11 +182,12 @@ func (e *Engine) newMail(to *Summary, mail history.Event) Item {
 	return item
 }
 
-// recipient ends the keys of messages to a run: another run may have had the id before, and what was sent to that one must not lie in
-// the place of what is sent to this one.
+// recipient ends the keys of messages to a run: another run may have had the id before, and what
+// was sent to that one must not lie in the place of what is sent to this one.
 func (s *Summary) recipient() string { return "#" + strconv.FormatInt(s.Started.UnixNano(), 36) }
 
-// isFormer says whether an item is a message to a run that had the id before: it ended without reading it, or was resent late.
+// isFormer says whether an item is a message to a run that had the id before: it ended without
+// reading it, or was resent late.
 func (s *Summary) isFormer(item Item) bool {
 	_, is := item.Event.(history.Mail)
 	return is && !strings.HasSuffix(item.Key, s.recipient())

@@ -8,7 +8,8 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// A message is known by its kind, name and id. This file finds what a run knows of a message before it is accepted.
+// A message is known by its kind, name and id. This file finds what a run knows of a message before
+// it is accepted.
 
 // recalled is what is known of a message.
 type recalled struct {
@@ -18,8 +19,8 @@ type recalled struct {
 	at Position
 }
 
-// recall looks for a message in the inbox and the log of a run, after a place of the log that has nothing of it. Another message of
-// its kind, name and id is a [Conflict].
+// recall looks for a message in the inbox and the log of a run, after a place of the log that has
+// nothing of it. Another message of its kind, name and id is a [Conflict].
 func (e *Engine) recall(ctx context.Context, run string, message history.Mail, after Position) (recalled, error) {
 	if after == (Position{}) {
 		s, err := e.live.hold(ctx, run)
@@ -42,8 +43,8 @@ func (e *Engine) recall(ctx context.Context, run string, message history.Mail, a
 	return recalled{search.taken, search.at}, nil
 }
 
-// ignorantOf is how far a live run has read its log without meeting a message; the zero Position if it has met it, or if there is
-// no live run.
+// ignorantOf is how far a live run has read its log without meeting a message; the zero Position if
+// it has met it, or if there is no live run.
 func (l *live) ignorantOf(message history.Mail) Position {
 	if l == nil || l.exec == nil {
 		return Position{}
@@ -65,7 +66,8 @@ type messageSearch struct {
 	at      Position
 }
 
-// look searches the inbox, then the present log after a place, then the logs of earlier generations if one of them took it.
+// look searches the inbox, then the present log after a place, then the logs of earlier generations
+// if one of them took it.
 func (s *messageSearch) look(ctx context.Context, after Position) error {
 	view, err := s.e.Runs.Look(ctx, s.run, after)
 	if err != nil {
@@ -96,7 +98,8 @@ func (s *messageSearch) look(ctx context.Context, after Position) error {
 	return s.lookBack(ctx)
 }
 
-// lookBack finds what a message said that an earlier generation took; a log that was deleted cannot tell.
+// lookBack finds what a message said that an earlier generation took; a log that was deleted cannot
+// tell.
 func (s *messageSearch) lookBack(ctx context.Context) error {
 	for generation := s.at.Generation - 1; s.found == nil && s.earlier && generation > 0; generation-- {
 		if err := s.e.eachRecord(ctx, s.run, generation, s.record); err != nil {

@@ -55,8 +55,8 @@ func firedKey(generation int, seq int64) string {
 
 const mailPrefix = "mail#"
 
-// mailKey is made of all that tells messages apart: the same id with another kind or name is another message. No id has a #, and
-// a name comes last, so no two messages fall together.
+// mailKey is made of all that tells messages apart: the same id with another kind or name is
+// another message. No id has a #, and a name comes last, so no two messages fall together.
 func mailKey(id, kind, name string) string {
 	key := mailPrefix + id + "#" + kind
 	if name != "" {
@@ -65,19 +65,22 @@ func mailKey(id, kind, name string) string {
 	return key
 }
 
-// OldMailKey says whether a key names a message by its id alone, as records did before messages were told apart by kind and name.
+// OldMailKey says whether a key names a message by its id alone, as records did before messages
+// were told apart by kind and name.
 func OldMailKey(key string) bool {
 	id, is := strings.CutPrefix(key, mailPrefix)
 	return is && !strings.Contains(id, "#")
 }
 
-// MessageName is a message's name within its run: its key without the prefix that all messages share.
+// MessageName is a message's name within its run: its key without the prefix that all messages
+// share.
 func MessageName(mail Mail) string { return mail.Key(0)[len(mailPrefix):] }
 
 // Mail is implemented by the events that a caller sends to a run, in the order in which the caller sent them.
 type Mail interface {
 	Event
-	// MailID is the id that the caller chose, or was given: a second message of the same id, kind and name is the same message.
+	// MailID is the id that the caller chose, or was given: a second message of the same id, kind
+	// and name is the same message.
 	MailID() string
 }
 

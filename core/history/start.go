@@ -18,10 +18,12 @@ type Started struct {
 	Attributes Attributes
 	// Signals that the generation before had received and not yet taken, in order (continue-as-new).
 	Signals []*SignalReceived
-	// Origin is the generation in which the run began that this one is of, if its id was used before. Zero: the first.
+	// Origin is the generation in which the run began that this one is of, if its id was used
+	// before. Zero: the first.
 	Origin int
-	// Mail lists the names of the messages that earlier generations of the run took, the newest last, so that a repeated one is known
-	// (PROTOCOL.md rule 6): see [MessageName]. In logs from before, it lists ids alone.
+	// Mail lists the names of the messages that earlier generations of the run took, the newest
+	// last, so that a repeated one is known (PROTOCOL.md rule 6): see [MessageName]. In logs from
+	// before, it lists ids alone.
 	Mail []string
 	// Forgot is until when more mail was taken than Mail lists: what was sent before may be some of it, come again. Zero: it
 	// lists all.

@@ -42,7 +42,8 @@ type act struct {
 	place  string // what a smaller case leaves it out by
 	unique bool   // nobody else has this id
 	value  int
-	// other: when the call began, the run had taken a message of this kind, name and id that says something else.
+	// other: when the call began, the run had taken a message of this kind, name and id that says
+	// something else.
 	other string
 	fails string        // an attempt: the type of its failure
 	after time.Duration // since the last one

@@ -190,7 +190,8 @@ func (c *checks) accepted(by *caller, a act, accepted engine.Accepted) {
 	}
 }
 
-// sends notes what a caller is about to send, and gives what the run took with this kind, name and id instead; empty: nothing.
+// sends notes what a caller is about to send, and gives what the run took with this kind, name and
+// id instead; empty: nothing.
 func (c *checks) sends(by *caller, a act) (other string) {
 	if !a.sends() {
 		return ""
@@ -200,7 +201,8 @@ func (c *checks) sends(by *caller, a act) (other string) {
 	return c.takenInstead(by, a)
 }
 
-// takenInstead is what the run that has the id now took with a message's kind, name and id, as long as it must know of that.
+// takenInstead is what the run that has the id now took with a message's kind, name and id, as long
+// as it must know of that.
 func (c *checks) takenInstead(by *caller, a act) string {
 	name := by.to(a)
 	run := c.runs[name]
@@ -216,7 +218,8 @@ func (c *checks) takenInstead(by *caller, a act) string {
 	return ""
 }
 
-// mustConflict says whether a message should have been refused: another one was taken before the call, and is known after it.
+// mustConflict says whether a message should have been refused: another one was taken before the
+// call, and is known after it.
 func (c *checks) mustConflict(by *caller, a act) bool {
 	return a.other != "" && !a.unique && c.takenInstead(by, a) == a.other
 }

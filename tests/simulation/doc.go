@@ -18,9 +18,9 @@
 //   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left;
 //   - who runs a step has an item in its name.
 //
-// Callers use one id for messages of different kinds, names and contents. What must come of that is known without the log
-// (checks.go): a conflict where another content was sent, and taken before the call; else each message is taken, and says what its
-// sender said.
+// Callers use one id for messages of different kinds, names and contents. What must come of that is
+// known without the log (checks.go): a conflict where another content was sent, and taken before
+// the call; else each message is taken, and says what its sender said.
 //
 // Once faults stop (outcome.go): every run ends or waits for people, every accepted mail was taken, in its sender's order; every
 // answer that a caller was given is the log's.

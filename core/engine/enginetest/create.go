@@ -35,7 +35,7 @@ var createCases = []namedCase{
 		_, err = s.Runs.Summary(s.t.Context(), "r")
 		require.ErrorIs(s.t, err, engine.ErrNoRun)
 		require.ErrorIs(s.t, s.Runs.Block(s.t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}), engine.ErrNoRun)
-		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a"}))
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a#signal#approve"}))
 		if s.can.Refuses {
 			_, _, err = s.Runs.File(s.t.Context(), "r", mail("a"))
 			require.ErrorIs(s.t, err, engine.ErrNoRun)

@@ -16,10 +16,10 @@ var inboxCases = []namedCase{
 		s.file("r", mail("a"))
 		s.file("r", fired(3))
 		view := s.look("r", engine.Position{})
-		require.Equal(s.t, []string{"fired#1#3", "mail#a", "start#1"}, keys(view.Inbox))
+		require.Equal(s.t, []string{"fired#1#3", "mail#a#signal#approve", "start#1"}, keys(view.Inbox))
 		for _, item := range view.Inbox {
 			switch item.Key {
-			case "mail#a":
+			case "mail#a#signal#approve":
 				sameItem(s.t, mail("a"), item)
 			case "fired#1#3":
 				sameItem(s.t, fired(3), item)
@@ -41,7 +41,7 @@ var inboxCases = []namedCase{
 				require.True(s.t, there)
 				require.Equal(s.t, item.Stamp, stamp)
 				for _, kept := range s.look(run, engine.Position{}).Inbox {
-					if kept.Key == "mail#a" {
+					if kept.Key == "mail#a#signal#approve" {
 						sameItem(s.t, item, kept)
 					}
 				}
@@ -53,15 +53,15 @@ var inboxCases = []namedCase{
 		for range 3 {
 			s.file("r", mail("a"))
 			s.file("r", fired(3))
-			require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a", "fired#1#3"}))
+			require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a#signal#approve", "fired#1#3"}))
 			require.Equal(s.t, []string{"start#1"}, keys(s.look("r", engine.Position{}).Inbox))
 		}
 		s.file("r", mail("a"))
-		require.Equal(s.t, []string{"mail#a", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
 	}},
 	{"deleting what is not there is no error", func(s *subject) {
 		s.create("r")
-		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a", "", "start#2"}))
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a#signal#approve", "", "start#2"}))
 		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", nil))
 		for range 2 {
 			require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"start#1"}))
@@ -76,33 +76,33 @@ var inboxCases = []namedCase{
 		discard := func(generation int, keys ...string) error {
 			return s.Runs.Discard(s.t.Context(), "r", generation, keys)
 		}
-		require.ErrorIs(s.t, discard(2, "mail#a"), engine.ErrTaken)
-		require.NoError(s.t, discard(1, "mail#b", "fired#1#3", "mail#none"))
+		require.ErrorIs(s.t, discard(2, "mail#a#signal#approve"), engine.ErrTaken)
+		require.NoError(s.t, discard(1, "mail#b#signal#approve", "fired#1#3", "mail#none#signal#approve"))
 		require.NoError(s.t, discard(1))
-		require.Equal(s.t, []string{"mail#a", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
 		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 1)))
-		require.ErrorIs(s.t, discard(1, "mail#a"), engine.ErrTaken)
-		require.Equal(s.t, []string{"mail#a", "start#1", "start#2"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.ErrorIs(s.t, discard(1, "mail#a#signal#approve"), engine.ErrTaken)
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1", "start#2"}, keys(s.look("r", engine.Position{}).Inbox))
 		s.file("r", mail("b")) // what was discarded can be filed again
-		require.NoError(s.t, discard(2, "mail#a"))
-		require.Equal(s.t, []string{"mail#b", "start#1", "start#2"}, keys(s.look("r", engine.Position{}).Inbox))
-		require.NoError(s.t, s.Runs.Discard(s.t.Context(), "none", 1, []string{"mail#a"}))
+		require.NoError(s.t, discard(2, "mail#a#signal#approve"))
+		require.Equal(s.t, []string{"mail#b#signal#approve", "start#1", "start#2"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.NoError(s.t, s.Runs.Discard(s.t.Context(), "none", 1, []string{"mail#a#signal#approve"}))
 	}},
 	{"inboxes of other runs are theirs", func(s *subject) {
 		s.create("a")
 		s.create("b")
 		s.file("a", mail("m"))
 		s.file("b", mail("m"))
-		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "a", []string{"mail#m", "start#1"}))
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "a", []string{"mail#m#signal#approve", "start#1"}))
 		require.Empty(s.t, s.look("a", engine.Position{}).Inbox)
-		require.Equal(s.t, []string{"mail#m", "start#1"}, keys(s.look("b", engine.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#m#signal#approve", "start#1"}, keys(s.look("b", engine.Position{}).Inbox))
 	}},
 	{"the next start comes with its generation", func(s *subject) {
 		summary := s.create("r")
 		s.file("r", mail("a"))
 		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 1)))
 		view := s.look("r", engine.Position{})
-		require.Equal(s.t, []string{"mail#a", "start#1", "start#2"}, keys(view.Inbox), "mail belongs to the run")
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1", "start#2"}, keys(view.Inbox), "mail belongs to the run")
 		for _, item := range view.Inbox {
 			if item.Key == "start#2" {
 				sameItem(s.t, startItem(2), item)
@@ -112,7 +112,7 @@ var inboxCases = []namedCase{
 	{"closed runs have an inbox, too", func(s *subject) {
 		s.end(s.create("r"))
 		s.file("r", mail("late"))
-		require.Contains(s.t, keys(s.look("r", engine.Position{}).Inbox), "mail#late")
+		require.Contains(s.t, keys(s.look("r", engine.Position{}).Inbox), "mail#late#signal#approve")
 	}},
 	{"many items", func(s *subject) {
 		s.create("r")

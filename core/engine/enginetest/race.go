@@ -67,7 +67,7 @@ var raceCases = []namedCase{
 			}
 			return err
 		})
-		require.Equal(s.t, []string{"mail#a", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"}, keys(s.look("r", engine.Position{}).Inbox))
 	}},
 	{"readers never see a gap, nor a result before what asked for it", func(s *subject) {
 		const runs, length = 4, 60

@@ -15,7 +15,7 @@ var reopenCases = []namedCase{
 		s.put("r", 1, upTo(5)...)
 		s.file("r", mail("a"))
 		s.file("r", mail("b"))
-		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#b", "start#1"}))
+		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#b#signal#approve", "start#1"}))
 		block := &engine.Block{Since: epoch, Reason: engine.ReasonStuck}
 		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", block))
 		s.appoint(epoch, "r", 1)
@@ -27,7 +27,7 @@ var reopenCases = []namedCase{
 		view := s.look("r", engine.Position{})
 		summary.Blocked = block
 		sameSummary(s.t, summary, view.Summary)
-		require.Equal(s.t, []string{"mail#a"}, keys(view.Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve"}, keys(view.Inbox))
 		sameItem(s.t, mail("a"), view.Inbox[0])
 		require.Equal(s.t, upTo(5), numbers(view.Records))
 		require.Equal(s.t, []int64{2}, s.due(epoch.Add(time.Hour)))

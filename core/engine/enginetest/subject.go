@@ -45,7 +45,7 @@ func recordOf(number int, input history.Payload) *history.Record {
 	schedule.Number(int64(number))
 	schedule.Emitter("p0.p1")
 	rec := &history.Record{Number: number, Time: epoch.Add(time.Duration(number)), Author: "author-1", Until: epoch.Add(time.Minute),
-		Again: []history.Item{{Key: "mail#a", Filing: "f-a"}}, Resumes: []int64{4}, Commands: []history.Command{schedule}}
+		Again: []history.Item{{Key: "mail#a#signal#approve", Filing: "f-a"}}, Resumes: []int64{4}, Commands: []history.Command{schedule}}
 	if number > 1 {
 		rec.Events = []history.Event{&history.ActivityResolved{Seq: int64(number - 1), Result: history.Payload(`[1]`), Number: 1}}
 	}

@@ -73,7 +73,7 @@ func verify(t *testing.T, folder string, records map[string]int, mails map[strin
 			there[item.Key] = true
 		}
 		for _, mail := range mails[run] {
-			require.True(t, there["mail#"+mail], "mail %s of %s", mail, run)
+			require.True(t, there["mail#"+mail+"#signal#go"], "mail %s of %s", mail, run)
 		}
 	}
 }
