@@ -5,6 +5,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -36,10 +37,11 @@ func (a *Activity[I, O]) Implement(run func(context.Context, I) (O, error)) *Act
 	return &b
 }
 
-// With gives the same activity with these options in place of its own.
+// With gives the same activity with these options. What they leave zero keeps the activity's own value: each field for itself,
+// those of Retry, too. [Unlimited] takes a timeout away.
 func (a *Activity[I, O]) With(options Options) *Activity[I, O] {
 	b := *a
-	b.options = options
+	b.options = options.or(a.options)
 	return &b
 }
 
@@ -126,6 +128,29 @@ const (
 	Try                         // ask it to stop, and do not wait
 	Abandon                     // let it go on, and do not wait
 )
+
+// or gives the options, with other ones in the place of zero values.
+func (o Options) or(other Options) Options {
+	retry := o.Retry
+	o.Retry = Retry{
+		InitialInterval:    cmp.Or(retry.InitialInterval, other.Retry.InitialInterval),
+		MaxInterval:        cmp.Or(retry.MaxInterval, other.Retry.MaxInterval),
+		BackoffCoefficient: cmp.Or(retry.BackoffCoefficient, other.Retry.BackoffCoefficient),
+		MaxAttempts:        cmp.Or(retry.MaxAttempts, other.Retry.MaxAttempts),
+		NonRetryable:       retry.NonRetryable,
+	}
+	if retry.NonRetryable == nil {
+		o.Retry.NonRetryable = other.Retry.NonRetryable
+	}
+	o.ID = cmp.Or(o.ID, other.ID)
+	o.Inline = o.Inline || other.Inline
+	o.ScheduleToStart = cmp.Or(o.ScheduleToStart, other.ScheduleToStart)
+	o.StartToClose = cmp.Or(o.StartToClose, other.StartToClose)
+	o.ScheduleToClose = cmp.Or(o.ScheduleToClose, other.ScheduleToClose)
+	o.Heartbeat = cmp.Or(o.Heartbeat, other.Heartbeat)
+	o.OnCancel = cmp.Or(o.OnCancel, other.OnCancel)
+	return o
+}
 
 // Recorded gives the options in their stored form.
 func (o Options) Recorded() history.ActivityOptions {

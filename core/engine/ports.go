@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -163,7 +164,7 @@ type ListQuery struct {
 	Workflow string
 	// Blocked: only those that are.
 	Blocked bool
-	// Attributes that must have these values.
+	// Attributes that must have these values. An attribute that is a list has the value of each of its elements, too.
 	Attributes history.Attributes
 	Limit      int
 	Cursor     string
@@ -176,11 +177,23 @@ func (q ListQuery) Matches(summary *Summary) bool {
 		return false
 	}
 	for name, want := range q.Attributes {
-		if have, there := summary.Attributes[name]; !there || !bytes.Equal(compact(have), compact(want)) {
+		if have, there := summary.Attributes[name]; !there || !hasValue(compact(have), compact(want)) {
 			return false
 		}
 	}
 	return true
+}
+
+// hasValue says whether an attribute is the value, or is a list that contains it.
+func hasValue(have, want []byte) bool {
+	if bytes.Equal(have, want) {
+		return true
+	}
+	var elements []json.RawMessage
+	if !bytes.HasPrefix(have, []byte("[")) || json.Unmarshal(have, &elements) != nil {
+		return false
+	}
+	return slices.ContainsFunc(elements, func(element json.RawMessage) bool { return bytes.Equal(element, want) })
 }
 
 // compact is a value without white space.

@@ -47,6 +47,11 @@ var listCases = []namedCase{
 			"attribute":  {engine.ListQuery{Attributes: blue}, func(i int) bool { return i%4 == 0 }},
 			"another":    {engine.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"red"`)}}, func(int) bool { return false }},
 			"attributes": {engine.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(`8`)}}, func(i int) bool { return i == 8 }},
+			"element":    {engine.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"b"`)}}, func(i int) bool { return i%4 == 0 }},
+			"elements":   {engine.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"a"`), "n": history.Payload(`4`)}}, func(i int) bool { return i == 4 }},
+			"no element": {engine.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"a b"`)}}, func(int) bool { return false }},
+			"part":       {engine.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`["a"]`)}}, func(int) bool { return false }},
+			"whole list": {engine.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`["a", "b"]`)}}, func(i int) bool { return i%4 == 0 }},
 			"together":   {engine.ListQuery{Status: history.Completed, Workflow: "w0", Blocked: true, Attributes: blue}, func(i int) bool { return i%60 == 0 }},
 			"two":        {engine.ListQuery{Status: history.Running, Workflow: "w1"}, func(i int) bool { return i%3 != 0 && i%2 == 1 }},
 		} {
@@ -149,7 +154,7 @@ func (s *subject) population() (ids []string) {
 		summary.Workflow = fmt.Sprint("w", i%2)
 		summary.Started = epoch.Add(time.Duration(i*7%25) * time.Nanosecond) // not in order of creation
 		if i%4 == 0 {
-			summary.Attributes = history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(fmt.Sprint(i))}
+			summary.Attributes = history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(fmt.Sprint(i)), "tags": history.Payload(`["a","b"]`)}
 		}
 		require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)))
 		if i%3 == 0 {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -131,6 +132,54 @@ func TestTyped(t *testing.T) {
 	summary, err := run.Summary(ctx)
 	require.NoError(t, err)
 	require.Equal(t, history.Completed, summary.Status)
+}
+
+var (
+	customer = workflow.NewAttribute[string]("customer")
+	tags     = workflow.NewAttribute[[]string]("tags")
+)
+
+// TestTypedAttributes: attributes are typed values from the start of a run to the list that it is in.
+func TestTypedAttributes(t *testing.T) {
+	d := open(t)
+	for id, labels := range map[string][]string{"o-1": {"new", "gift"}, "o-2": {"new"}} {
+		_, err := client.Start(t.Context(), d.Client, order, id, cart{}, client.WithAttributes(customer.Is("ada"), tags.Is(labels)))
+		require.NoError(t, err)
+	}
+	find := func(filters ...workflow.AttributeFilter) (ids []string) {
+		for summary, err := range client.Runs(t.Context(), d.Client, order, engine.ListQuery{}, filters...) {
+			require.NoError(t, err)
+			who, there := customer.Of(summary.Attributes)
+			require.True(t, there)
+			require.Equal(t, "ada", who)
+			ids = append(ids, summary.Run)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	require.Equal(t, []string{"o-1", "o-2"}, find(customer.Is("ada"), workflow.Containing(tags, "new")))
+	require.Equal(t, []string{"o-1"}, find(workflow.Containing(tags, "gift")))
+	require.Equal(t, []string{"o-2"}, find(tags.Is([]string{"new"})))
+	require.Empty(t, find(customer.Is("bob")))
+	_, there := tags.Of(history.Attributes{"tags": history.Payload(`"no list"`)})
+	require.False(t, there)
+}
+
+// TestTypedCallsTakeAMessageID: a call that is repeated with its id does nothing twice, whichever client repeats it.
+func TestTypedCallsTakeAMessageID(t *testing.T) {
+	d := open(t)
+	run, err := client.Start(t.Context(), d.Client, order, "o-1", cart{})
+	require.NoError(t, err)
+	for range 2 {
+		n, err := client.Update(t.Context(), d.Client, run.ID, add, "pen", client.WithMessageID("req-7"))
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.NoError(t, client.Signal(t.Context(), d.Client, run.ID, note, "wrap it", client.WithMessageID("req-8")))
+	}
+	require.NoError(t, client.Signal(t.Context(), d.Client, run.ID, pay, struct{}{}))
+	result, err := run.Result(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"pen", "wrap it"}, result.Items)
 }
 
 func TestResultOfWhatWentWrong(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"net/http"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -25,19 +27,38 @@ func RunOf[I, O any](c *Client, _ *workflow.Workflow[I, O], id string) *Run[O] {
 	return &Run[O]{ID: id, client: c}
 }
 
-// Start starts a run of a workflow. It returns when the start is durable. With an id, the same start may be repeated: it
-// finds the run that is there. Without one, one is made.
-func Start[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], id string, input I) (*Run[O], error) {
-	return StartWith(ctx, c, w, engine.StartRequest{Run: id}, input)
+// StartOption changes a start: see [WithAttributes] and [WithReuse].
+type StartOption func(*engine.StartRequest) error
+
+// WithAttributes gives the run attributes from its start: WithAttributes(Customer.Is("ada")).
+func WithAttributes(values ...workflow.AttributeValue) StartOption {
+	return func(start *engine.StartRequest) (err error) {
+		start.Attributes, err = workflow.AttributesOf(values...)
+		return err
+	}
 }
 
-// StartWith is [Start] with all that a request can say. Its Workflow and Input are set from the other arguments.
-func StartWith[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], start engine.StartRequest, input I) (*Run[O], error) {
+// WithReuse starts the run also if one of its id has ended: as the next generation.
+func WithReuse() StartOption {
+	return func(start *engine.StartRequest) error {
+		start.Reuse = true
+		return nil
+	}
+}
+
+// Start starts a run of a workflow. It returns when the start is durable. With an id, the same start may be repeated: it
+// finds the run that is there. Without one, one is made.
+func Start[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], id string, input I, options ...StartOption) (*Run[O], error) {
 	payload, err := encode("input of workflow "+w.Name(), input)
 	if err != nil {
 		return nil, err
 	}
-	start.Workflow, start.Input = w.Name(), payload
+	start := engine.StartRequest{Run: id, Workflow: w.Name(), Input: payload}
+	for _, option := range options {
+		if err := option(&start); err != nil {
+			return nil, err
+		}
+	}
 	started, err := c.Start(ctx, start)
 	if err != nil {
 		return nil, err
@@ -46,13 +67,27 @@ func StartWith[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I,
 }
 
 // Execute starts a run of a workflow and waits for its result: [Start], then [Run.Result].
-func Execute[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], id string, input I) (O, error) {
-	run, err := Start(ctx, c, w, id, input)
+func Execute[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], id string, input I, options ...StartOption) (O, error) {
+	run, err := Start(ctx, c, w, id, input, options...)
 	if err != nil {
 		var none O
 		return none, err
 	}
 	return run.Result(ctx)
+}
+
+// Runs goes through the runs of a workflow that match a query and all of the filters, the latest start first. It ends with the
+// first error. [workflow.Attribute.Of] reads an attribute of a summary.
+func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], query engine.ListQuery, filters ...workflow.AttributeFilter,
+) iter.Seq2[*engine.Summary, error] {
+	attributes, err := workflow.AttributesOf(filters...)
+	if err != nil {
+		return func(yield func(*engine.Summary, error) bool) { yield(nil, err) }
+	}
+	query.Workflow = w.Name()
+	maps.Copy(attributes, query.Attributes)
+	query.Attributes = attributes
+	return c.All(ctx, query)
 }
 
 // Result waits until the run has ended, and gives its result. The error of a run that failed, was cancelled or terminated
@@ -82,25 +117,41 @@ func Result[O any](ctx context.Context, c *Client, run string) (O, error) {
 	return none, fmt.Errorf("run %q ended (%s)", run, summary.Status)
 }
 
+// MessageOption changes a signal or an update: see [WithMessageID].
+type MessageOption func(*engine.MessageRequest)
+
+// WithMessageID gives the message an id: the same message may then be repeated, by another process, too, and is delivered once.
+func WithMessageID(id string) MessageOption {
+	return func(message *engine.MessageRequest) { message.ID = id }
+}
+
+func message(run string, options []MessageOption) engine.MessageRequest {
+	m := engine.MessageRequest{Run: run}
+	for _, option := range options {
+		option(&m)
+	}
+	return m
+}
+
 // Signal sends a run a signal. It returns when the signal is durable.
-func Signal[T any](ctx context.Context, c *Client, run string, signal *workflow.Signal[T], input T) error {
+func Signal[T any](ctx context.Context, c *Client, run string, signal *workflow.Signal[T], input T, options ...MessageOption) error {
 	payload, err := encode("input of signal "+signal.Name(), input)
 	if err != nil {
 		return err
 	}
-	_, err = c.Signal(ctx, engine.MessageRequest{Run: run}, signal.Name(), payload)
+	_, err = c.Signal(ctx, message(run, options), signal.Name(), payload)
 	return err
 }
 
 // Update sends a run an update and waits for its result. The error of one that failed wraps its *history.Failure; of one
 // that was refused also [ErrRejected].
-func Update[I, O any](ctx context.Context, c *Client, run string, update *workflow.Update[I, O], input I) (O, error) {
+func Update[I, O any](ctx context.Context, c *Client, run string, update *workflow.Update[I, O], input I, options ...MessageOption) (O, error) {
 	var none O
 	payload, err := encode("input of update "+update.Name(), input)
 	if err != nil {
 		return none, err
 	}
-	answer, err := c.Update(ctx, engine.MessageRequest{Run: run}, update.Name(), payload)
+	answer, err := c.Update(ctx, message(run, options), update.Name(), payload)
 	switch {
 	case err != nil:
 		return none, err
