@@ -262,7 +262,7 @@ func TestUpdates(t *testing.T) {
 				return 0, errors.New("unlucky")
 			}
 			if n == 99 {
-				return 0, workflow.Sleep(ctx, time.Hour)
+				return 1, workflow.Sleep(ctx, time.Hour)
 			}
 			double, err := workflow.Execute(ctx, callDouble, n)
 			sum += n
@@ -305,8 +305,9 @@ func TestUpdates(t *testing.T) {
 		answer, err = w.update("u4", "add", "2") // answered before the end
 		require.NoError(w.t, err)
 		require.Equal(w.t, "4", string(answer.Result))
-		_, err = w.update("u5", "add", "99")
-		w.code(engine.Closed, err)
+		answer, err = w.update("u5", "add", "99")
+		require.NoError(w.t, err)
+		require.Equal(w.t, "1", string(answer.Result), "the run waited for its handler")
 	})
 }
 

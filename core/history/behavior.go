@@ -10,4 +10,5 @@ package history
 //	0  logs without a number.
 //	1  A condition still holds when AwaitCondition returns. A panic fails the activation, unless the
 //	   workflow fails on panics.
+//	   A run that completes waits for the handlers of its messages.
 const Behavior = 1

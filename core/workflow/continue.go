@@ -17,8 +17,8 @@ import (
 //		return workflow.ContinueAsNew(ctx, poll, cursor.Next())
 //	}
 //
-// The function is not called here: it makes sure that the input is of the workflow's type. Handlers and branches under way
-// are waited for; signals that nobody has taken go along. [Info] says when it is due; a log has no limit of its own.
+// The function is not called here: it makes sure that the input is of the workflow's type. Handlers and
+// branches that still run end first, and messages that come meanwhile are still handled; signals that no code has taken go along. [Info] says when it is due; a log has no limit of its own.
 func ContinueAsNew[I, O any](ctx Context, _ func(Context, I) (O, error), input I) (O, error) {
 	var none O
 	u := ctx.enter("ContinueAsNew")

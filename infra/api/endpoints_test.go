@@ -146,10 +146,11 @@ func TestMail(t *testing.T) {
 	rejected := w.ok(200, "POST", "/v1/runs/b/updates/add?wait=5s", `{"input":-1}`)
 	require.Equal(t, "rejected", rejected["phase"])
 	require.Equal(t, "negative", rejected["failure"].(map[string]any)["message"])
-	pending := w.ok(202, "POST", "/v1/runs/b/updates/never?wait=20ms", `{"id":"n"}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"waits","workflow":"basket","input":1}`) // it does not end before its handlers do
+	pending := w.ok(202, "POST", "/v1/runs/waits/updates/never?wait=20ms", `{"id":"n"}`)
 	require.Equal(t, "n", pending["id"])
 	require.Contains(t, []any{"", "accepted"}, pending["phase"])
-	require.Equal(t, "", w.ok(202, "POST", "/v1/runs/b/updates/never", `{}`)["phase"])
+	require.Equal(t, "", w.ok(202, "POST", "/v1/runs/waits/updates/never", `{}`)["phase"])
 	after := int64(1) << 62
 	body := fmt.Sprintf(`{"id":"s","after":%d,"input":"yes"}`, after)
 	var accepted struct{ Stamp int64 }

@@ -190,6 +190,7 @@ var plays = map[string]func(*stage){
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
 	"locks":    playLocks,
+	"ending":   playEnding,
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
 }
 
@@ -289,6 +290,12 @@ func playLocks(s *stage) {
 	for _, name := range []string{"ann", "bob", "cy"} {
 		s.signal(name, "note", fmt.Sprintf("%q", name))
 	}
+	s.ends()
+}
+
+func playEnding(s *stage) {
+	s.start("ending", "")
+	s.signal("a", "note", `"a"`)
 	s.ends()
 }
 

@@ -34,7 +34,8 @@ type naive struct {
 	time     time.Time
 	commands []string
 	ended    string // the closing command
-	later    func() // closes the run once nothing else is under way
+	later    func() // closes the run once no awaited strand is left
+	awaited  func(*strand) bool
 	draw     *rand.PCG
 	state    int
 	stateSet bool
@@ -58,6 +59,9 @@ type strand struct {
 	asyncs   int
 	awaits   *naiveScope
 }
+
+// handles says whether it is a message's handler, or what a handler left running.
+func (s *strand) handles() bool { return len(s.path) > 0 && s.path[len(s.path)-2] != ofBranch }
 
 // Kinds of steps of a path, in the order of turns.
 const (
@@ -138,7 +142,7 @@ func (n *naive) record(rec *history.Record) []string {
 	for n.ended == "" && (n.round() || n.meetConditions() || n.refuseUpdates()) {
 		continue
 	}
-	if n.ended == "" && n.later != nil && len(n.strands) == 0 {
+	if n.ended == "" && n.later != nil && !slices.ContainsFunc(n.strands, n.awaited) {
 		n.later()
 	}
 	return n.commands
@@ -207,10 +211,13 @@ func (n *naive) start(event *history.Started) {
 		asked := func() bool { return n.root.err != nil }
 		result, err := n.code.main(naiveSurface{s, n.root}, number(event.Input))
 		switch {
+		case err == nil && slices.ContainsFunc(n.strands, (*strand).handles):
+			n.later, n.awaited = func() { n.end(fmt.Sprintf("complete %d", result)) }, (*strand).handles
 		case err == nil:
 			n.end(fmt.Sprintf("complete %d", result))
 		case errors.Is(err, errContinue):
 			before := asked()
+			n.awaited = func(*strand) bool { return true }
 			n.later = func() {
 				if asked() && !before {
 					n.end("cancel")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -108,10 +109,15 @@ func (r *Run) end(result history.Payload, err error) {
 	switch {
 	case err == nil:
 		command = &history.CompleteRun{Result: result}
+		if r.Since(1) && slices.ContainsFunc(r.units, (*Unit).handles) {
+			r.deferred, r.awaited = func() { r.close(command) }, (*Unit).handles
+			return
+		}
 	case errors.As(err, &next):
 		// What else is under way ends first: an accepted update is answered, no branch is cut off. A request to cancel that
 		// comes while this lasts would be lost on the next generation.
 		asked := r.scope.err != nil
+		r.awaited = func(*Unit) bool { return true }
 		r.deferred = func() {
 			if r.scope.err != nil && !asked {
 				r.close(&history.CancelRun{Failure: history.FailureOf(r.scope.err)})
@@ -133,12 +139,15 @@ func (r *Run) close(command history.Terminal) {
 	r.terminal = command
 }
 
-// endDeferred continues as new once no unit is left.
+// endDeferred ends the generation once no unit is left that its end waits for.
 func (r *Run) endDeferred() {
-	if r.deferred != nil && len(r.units) == 0 {
+	if r.deferred != nil && !slices.ContainsFunc(r.units, r.awaited) {
 		r.deferred()
 	}
 }
+
+// handles says whether the unit is a message's handler, or work that a handler left running. A branch is neither.
+func (u *Unit) handles() bool { return !u.IsRoot() && u.path[len(u.path)-1].kind != branch }
 
 // finish ends the activation with its one completion.
 func (r *Run) finish() {

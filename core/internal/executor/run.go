@@ -42,7 +42,8 @@ type Run struct {
 	looker     looker
 	mail       mail
 	queries    map[string]Query
-	deferred   func() // ends the run once no other unit is left
+	deferred   func() // ends the generation once no awaited unit is left
+	awaited    func(*Unit) bool
 	inPhase    bool
 
 	// The activation under way.

@@ -437,6 +437,16 @@ var patches = map[string][2]func(workflow.Context, int) (int, error){
 	"patch-deprecated": {deprecated, deprecated}, "patch-gone": {deprecated, gone},
 }
 
+// ending returns while a handler of a signal still waits.
+var ending = workflow.New("ending", func(ctx workflow.Context, _ none) (string, error) {
+	began := false
+	workflow.HandleSignal(ctx, note, func(ctx workflow.Context, _ string) error {
+		began = true
+		return workflow.Sleep(ctx, soon)
+	})
+	return "over", workflow.AwaitCondition(ctx, func() bool { return began })
+})
+
 // locks has handlers that wait for a lock which one at a time may hold.
 var locks = workflow.New("locks", func(ctx workflow.Context, handlers int) (most int, err error) {
 	locked, holders, ended := false, 0, 0
@@ -463,7 +473,7 @@ func Definitions() []workflow.Definition { return definitions(1) }
 func definitions(state int) []workflow.Definition {
 	all := []workflow.Definition{double, flaky, declined, panicking, slow, silent, hopeless, review, garbled, overdue, patient,
 		activities, failures, tokens, steps, timers, signals, updates, child, children, bereft, cancellation, rounds.Implement(goRound), attributes, random,
-		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks}
+		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks, ending}
 	for name, states := range patches { // order-insensitive: definitions are found by name
 		all = append(all, workflow.New(name, states[state]))
 	}
