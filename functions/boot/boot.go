@@ -28,23 +28,23 @@ func API(definitions ...workflow.Definition) {
 
 // Activate takes resumes from their queue. It does not return.
 func Activate(definitions ...workflow.Definition) {
-	start(definitions, func(s *System) (any, error) { return s.HandleResumes, nil }, nil)
+	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleResumes), nil }, nil)
 }
 
 // Task takes tasks from their queue. It does not return.
 func Task(definitions ...workflow.Definition) {
-	start(definitions, func(s *System) (any, error) { return s.HandleTasks, nil }, tokens)
+	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleTasks), nil }, tokens)
 }
 
 // Timer is called by a schedule, each minute. It needs no code of workflows. It does not return.
 func Timer() {
-	start(nil, func(s *System) (any, error) { return s.HandleSchedule, nil }, nil)
+	start(nil, func(s *System) (any, error) { return onlyCalls(s.HandleSchedule), nil }, nil)
 }
 
 // DeadLetter takes what was received too often, from both dead letter queues. It needs no code of workflows. It does not
 // return.
 func DeadLetter() {
-	start(nil, func(s *System) (any, error) { return s.HandleDead, nil }, nil)
+	start(nil, func(s *System) (any, error) { return onlyMessages(s.HandleDead), nil }, nil)
 }
 
 // stamped has log lines call their time as Lambda does: it filters by level only lines with a timestamp.

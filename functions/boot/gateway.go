@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,11 +18,6 @@ import (
 
 // gateway has an http.Handler answer what API Gateway sends, of a REST API (payload version 1) or an HTTP API (version 2).
 type gateway struct{ handler http.Handler }
-
-// errNotHTTP is the answer to events of SQS, EventBridge and others. A 404 would count as success
-// there: SQS would delete the message.
-var errNotHTTP = errors.New("the event is not an HTTP request of API Gateway: it names no method and path; " +
-	"functions/api serves API Gateway only, remove other event sources")
 
 // Invoke answers one event. An event that is not an HTTP request is an error, so that its source
 // keeps it.

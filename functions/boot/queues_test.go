@@ -33,10 +33,7 @@ const (
 	deadURL    = "dead"
 )
 
-type (
-	option  = func(*awssqs.Options)
-	handler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
-)
+type option = func(*awssqs.Options)
 
 // fakeSQS keeps the messages sent and the requests made.
 type fakeSQS struct {
@@ -285,7 +282,7 @@ func TestADeadLetterWaitsForItsPayload(t *testing.T) {
 // TestAMessageThatCannotBeReadIsNotSentAgain: it is to become a dead letter.
 func TestAMessageThatCannotBeReadIsNotSentAgain(t *testing.T) {
 	b := newBench(t)
-	for handled, handle := range map[string]handler{resumesURL: b.HandleResumes, tasksURL: b.HandleTasks} {
+	for handled, handle := range map[string]onMessages{resumesURL: b.HandleResumes, tasksURL: b.HandleTasks} {
 		poison := []events.SQSMessage{message("poison", "{}", 4)}
 		response, err := handle(t.Context(), events.SQSEvent{Records: poison})
 		require.Equal(t, []string{"poison"}, failed(t, response, err), handled)
@@ -329,7 +326,7 @@ func TestDeadLetters(t *testing.T) {
 func TestARunOverQueues(t *testing.T) {
 	b := newBench(t)
 	messages := b.started(1, "Ada")
-	handle := map[string]handler{resumesURL: b.HandleResumes, tasksURL: b.HandleTasks}
+	handle := map[string]onMessages{resumesURL: b.HandleResumes, tasksURL: b.HandleTasks}
 	for _, queue := range []string{resumesURL, tasksURL, resumesURL} {
 		require.Len(t, messages, 1, queue)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -47,7 +47,12 @@ func TestLoopDetection(t *testing.T) {
 	require.NoError(t, trial.deploy(t.Context()))
 	stopped := t.Name() + ".stopped"
 	startAs(t, stopped, "chain", inARow)
-	eventually(t, "Lambda stops the chain", func(context.Context) bool { return logged(t, "activate", "invoked in a recursive loop") })
+	startAs(t, t.Name()+".retries", "stubborn", retries)
+	for _, function := range []string{"activate", "task"} {
+		eventually(t, "Lambda stops the chain of functions/"+function, func(context.Context) bool {
+			return logged(t, function, "invoked in a recursive loop")
+		})
+	}
 
 	trial.flags = ""
 	require.NoError(t, trial.deploy(t.Context()))
