@@ -76,7 +76,7 @@ func start(definitions []workflow.Definition, handler func(*System) (any, error)
 
 // load opens the system once the environment is complete.
 func load(ctx context.Context, logger *slog.Logger, definitions []workflow.Definition, key keyed) (*System, error) {
-	if err := setVariables(os.Getenv("REPRISE_VARIABLES"), os.Setenv); err != nil {
+	if err := setVariables(os.Getenv("REPRISE_VARIABLES"), os.LookupEnv, os.Setenv); err != nil {
 		return nil, err
 	}
 	return open(ctx, os.Getenv, logger, definitions, key)

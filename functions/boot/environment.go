@@ -76,21 +76,19 @@ func builtFrom() string {
 }
 
 // setVariables sets the environment variables that the parameter Variables of template.yaml names:
-// "STAGE=prod,GREETING=hello". CloudFormation cannot make variables of a parameter's text.
-// Variables of this program, and of Lambda, are refused.
-func setVariables(text string, set func(name, value string) error) error {
+// "STAGE=prod,GREETING=hello". CloudFormation cannot make variables of a parameter's text. It refuses to
+// change a variable that Lambda or the template has set.
+func setVariables(text string, lookup func(name string) (string, bool), set func(name, value string) error) error {
 	if text == "" {
 		return nil
 	}
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return fmt.Errorf("REPRISE_VARIABLES has %q; write NAME=value, with commas between", pair)
+			return fmt.Errorf("the parameter Variables has %q; write NAME=value, with commas between", pair)
 		}
-		for _, reserved := range []string{"REPRISE_", "AWS_", "LAMBDA_", "_"} {
-			if strings.HasPrefix(name, reserved) {
-				return fmt.Errorf("REPRISE_VARIABLES sets %s, but names that begin with %s are reserved", name, reserved)
-			}
+		if there, ok := lookup(name); ok && there != value {
+			return fmt.Errorf("the parameter Variables sets %s, which Lambda or the template has set already", name)
 		}
 		if err := set(name, value); err != nil {
 			return fmt.Errorf("set the environment variable %s: %w", name, err)

@@ -32,19 +32,24 @@ func TestEnvironment(t *testing.T) {
 	require.ErrorContains(t, err, "REPRISE_TABLE, REPRISE_TASKS")
 }
 
-// TestVariables: the template's parameter becomes environment variables.
+// TestVariables: the template's parameter becomes environment variables, beside those that are there.
 func TestVariables(t *testing.T) {
-	found := map[string]string{}
+	found := map[string]string{"REPRISE_TABLE": "t"}
+	lookup := func(name string) (value string, ok bool) {
+		value, ok = found[name]
+		return value, ok
+	}
 	set := func(name, value string) error {
 		found[name] = value
 		return nil
 	}
-	require.NoError(t, setVariables("", set))
-	require.Empty(t, found)
-	require.NoError(t, setVariables("STAGE=prod,URL=https://example.com/?a=b,EMPTY=", set))
-	require.Equal(t, map[string]string{"STAGE": "prod", "URL": "https://example.com/?a=b", "EMPTY": ""}, found)
-	for text, why := range map[string]string{"STAGE": "write NAME=value", "=x": "write NAME=value", "A=1,,B=2": "write NAME=value",
-		"REPRISE_TABLE=other": "reserved", "AWS_REGION=x": "reserved", "_HANDLER=x": "reserved"} {
-		require.ErrorContains(t, setVariables(text, set), why, text)
+	require.NoError(t, setVariables("", lookup, set))
+	require.Len(t, found, 1)
+	require.NoError(t, setVariables("STAGE=prod,URL=https://example.com/?a=b,EMPTY=", lookup, set))
+	want := map[string]string{"REPRISE_TABLE": "t", "STAGE": "prod", "URL": "https://example.com/?a=b", "EMPTY": ""}
+	require.Equal(t, want, found)
+	for text, why := range map[string]string{"STAGE": "write NAME=value", "=x": "write NAME=value",
+		"A=1,,B=2": "write NAME=value", "REPRISE_TABLE=other": "has set already", "STAGE=a,STAGE=b": "has set already"} {
+		require.ErrorContains(t, setVariables(text, lookup, set), why, text)
 	}
 }
