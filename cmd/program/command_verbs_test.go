@@ -45,7 +45,7 @@ func TestCompletion(t *testing.T) {
 	require.Equal(t, []string{"c1\tcounter, running", "g1\tgreet, completed"}, offers("get", ""))
 	require.Equal(t, []string{"c1\tcounter, running"}, offers("signal", ""))
 	require.Empty(t, offers("unblock", ""))
-	workflows := []string{"counter", "declined", "greet", "pack", "reviewed", "rounds", "shop"}
+	workflows := []string{"counter", "declined", "greet", "pack", "reviewed", "rounds", "shop", "unbilled", "vanishes"}
 	require.Equal(t, workflows, offers("start", ""))
 	require.Equal(t, workflows, offers("list", "--workflow", ""))
 	require.Equal(t, []string{"text", "json"}, offers("--output", ""))

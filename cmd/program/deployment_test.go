@@ -132,7 +132,7 @@ func TestSign(t *testing.T) {
 func TestDoctorOfADeployment(t *testing.T) {
 	s := deployment(t, everybody)
 	got := s.ask(t.Context(), "", "doctor")
-	require.Equal(t, outcome{out: "nothing to do: no run is blocked, and no timer is overdue\n"}, got)
+	require.Equal(t, outcome{out: "nothing to do: no run is blocked or hangs, and no timer is overdue\nruns: 0 read that are not finished\n"}, got)
 }
 
 func TestWaitOutlastsAGateway(t *testing.T) {

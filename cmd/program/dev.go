@@ -164,7 +164,7 @@ func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) 
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
-	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Tokens: tokens, Seal: codec,
+	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())

@@ -29,7 +29,7 @@ func TestDevSaysWhatItIs(t *testing.T) {
 	require.Contains(t, banner, "shop ")
 	require.Contains(t, banner, "  address    http://127.0.0.1:")
 	require.Contains(t, banner, "  data       "+data+"\n")
-	require.Contains(t, banner, "  workflows  counter, declined, greet, pack, reviewed, rounds, shop\n")
+	require.Contains(t, banner, "  workflows  counter, declined, greet, pack, reviewed, rounds, shop, unbilled, vanishes\n")
 	require.Contains(t, banner, "  rebuilt    nothing was under way\n")
 	require.Regexp(t, `  shop --address 127\.0\.0\.1:\d+ start counter --wait\n`, banner)
 	require.Equal(t, "stopping; a second interrupt ends it at once\nstopped\n", said.all.String())

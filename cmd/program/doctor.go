@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,44 +13,72 @@ import (
 )
 
 func (p *program) doctor() *cobra.Command {
-	return &cobra.Command{
+	most := 0
+	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what does not go on by itself, and say what to do",
-		Long: "Look for what does not go on by itself, and say what to do: blocked runs, timers that should have fired, messages that nobody " +
-			"could read. It changes nothing, and ends with exit code 1 if there is something to do.",
+		Short: "Look for what does not resume by itself, and say what to do",
+		Long: "Look for what does not resume by itself, and say what to do: blocked runs, timers that " +
+			"should have fired, messages that no function can read, and a store that cannot be written " +
+			"to. It also reads the runs that are not finished: for activities past their timeout, lost " +
+			"timers, children and steps, inbox items that no invocation takes, and activities that keep " +
+			"failing.\n\n" +
+			"It changes nothing, and ends with exit code 1 if there is something to do.",
 		Args: cobra.NoArgs,
 		RunE: p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
-			return p.diagnose(command.Context(), server)
+			return p.diagnose(command.Context(), server, most)
 		}),
 	}
+	command.Flags().IntVar(&most, "runs", 10_000, "how many unfinished runs to read at most; 0 reads none")
+	return command
 }
 
-func (p *program) diagnose(ctx context.Context, server *client.Client) error {
+// diagnosed is the document of doctor.
+type diagnosed struct {
+	*client.Diagnosis
+	inspected
+}
+
+func (p *program) diagnose(ctx context.Context, server *client.Client, most int) error {
 	found, err := server.Diagnose(ctx)
 	if err != nil {
 		return err
 	}
-	p.show(found, func(w io.Writer) { p.writeDiagnosis(w, found) })
+	runs, err := inspect(ctx, server, most)
+	if err != nil {
+		return err
+	}
+	found.Healthy = found.Healthy && !slices.ContainsFunc(runs.Findings, func(f client.Finding) bool { return !isHint(f) })
+	p.show(diagnosed{found, runs}, func(w io.Writer) { p.writeDiagnosis(w, found, runs) })
 	if !found.Healthy {
 		return &exit{code: unsuccessful}
 	}
 	return nil
 }
 
-func (p *program) writeDiagnosis(w io.Writer, found *client.Diagnosis) {
+func (p *program) writeDiagnosis(w io.Writer, found *client.Diagnosis, runs inspected) {
 	p.writeBlocked(w, found)
 	p.writeOverdue(w, found.Overdue)
+	p.writeFindings(w, found, runs.Findings)
 	if found.Queues != nil {
 		p.writeDead(w, found.Queues)
+	}
+	if found.Writes != "" {
+		fmt.Fprintf(w, "not stored: %s\n\n", found.Writes)
 	}
 	for _, unseen := range found.Unseen {
 		fmt.Fprintf(w, "could not be looked at: %s\n\n", unseen)
 	}
 	if found.Healthy {
-		fmt.Fprintln(w, "nothing to do: no run is blocked, and no timer is overdue")
+		fmt.Fprintln(w, "nothing to do: no run is blocked or hangs, and no timer is overdue")
 	}
+	more := ""
+	if runs.More {
+		more = "; there are more, and --runs says how many are read"
+	}
+	fmt.Fprintf(w, "runs: %d read that are not finished%s\n", runs.Checked, more)
 	if found.Queues != nil {
-		fmt.Fprintf(w, "queues: %s to be handled, %d for later\n", count(found.Queues.Ready, "message"), found.Queues.Delayed)
+		fmt.Fprintf(w, "queues: %s to be handled, %d in flight, %d for later\n",
+			count(found.Queues.Ready, "message"), found.Queues.InFlight, found.Queues.Delayed)
 	}
 }
 
@@ -72,24 +101,24 @@ func (p *program) writeBlocked(w io.Writer, found *client.Diagnosis) {
 	}
 }
 
-// remedy says what has a blocked run go on.
+// remedy says what has a blocked run continue.
 func (p *program) remedy(run client.BlockedRun) string {
-	byItself := "then it goes on by itself"
-	reset := fmt.Sprintf("`%s reset %s --to RECORD` has it go on from an earlier record", p.name, run.Run)
-	unblock := fmt.Sprintf("`%s unblock %s` has it tried again", p.name, run.Run)
+	unblock := fmt.Sprintf("`%s unblock %s`", p.name, run.Run)
+	resumes := "it resumes automatically then; " + unblock + " has it tried again at once"
 	switch run.Reason {
 	case engine.ReasonNondeterminism:
-		return fmt.Sprintf("deploy code that agrees with its history again (`%s replay` checks that), %s; or %s", p.name, byItself, reset)
+		return fmt.Sprintf("deploy code that agrees with its history again (`%s replay` checks that): %s; or `%s reset %s --to RECORD` has it continue "+
+			"from an earlier record", p.name, resumes, p.name, run.Run)
 	case engine.ReasonUnregistered:
-		return "deploy a program that has its workflow, " + byItself
+		return "deploy a program that has its workflow: " + resumes
 	case engine.ReasonUnreadable:
-		return "deploy the newer version if one wrote it, " + byItself + "; if it is damaged, restore it from a backup, and " + unblock
+		return "deploy the newer version if one wrote it: " + resumes + "; if it is damaged, restore it from a backup, and then " + unblock
 	case engine.ReasonUndeliverable:
 		return "see the log of functions/activate for the cause; once it is gone, " + unblock
 	case engine.ReasonPanic, engine.ReasonStuck, engine.ReasonViolation:
-		return "deploy fixed code, " + byItself
+		return "deploy fixed code: " + resumes
 	}
-	return "deploy fixed code, " + byItself + "; if the cause lay elsewhere and is gone, " + unblock
+	return "deploy fixed code, or remove the cause if it lies elsewhere: " + resumes
 }
 
 // shownTimers is how many overdue timers are named.

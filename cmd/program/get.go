@@ -25,6 +25,7 @@ func (p *program) get() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			shown.Unread = unread(command.Context(), server, shown.Summary)
 			p.show(shown, func(w io.Writer) { p.writeRun(w, shown) })
 			return nil
 		}),
@@ -36,6 +37,22 @@ type looked struct {
 	*engine.Summary
 	// Activities under way that heartbeat, run long, have failed before or are completed from outside.
 	Activities []*engine.TaskState `json:"activities,omitempty"`
+	// Unread are the signals that the run's code has not taken.
+	Unread []engine.UnreadSignal `json:"unreadSignals,omitempty"`
+}
+
+// longestReplay is for how long get waits for a run's code to say which signals it has not taken.
+const longestReplay = 3 * time.Second
+
+// unread asks an open run which signals it has not taken. A run that cannot say so in time shows none.
+func unread(ctx context.Context, server *client.Client, run *engine.Summary) []engine.UnreadSignal {
+	if run.Status.Closed() || run.Blocked != nil {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, longestReplay)
+	defer stop()
+	signals, _ := server.UnreadSignals(ctx, run.Run)
+	return signals
 }
 
 func look(ctx context.Context, server *client.Client, run string) (looked, error) {
@@ -44,7 +61,7 @@ func look(ctx context.Context, server *client.Client, run string) (looked, error
 		return looked{Summary: summary}, err
 	}
 	activities, err := server.Activities(ctx, run)
-	return looked{summary, activities}, err
+	return looked{Summary: summary, Activities: activities}, err
 }
 
 func (p *program) writeRun(w io.Writer, run looked) {
@@ -90,6 +107,16 @@ func (p *program) writeRun(w io.Writer, run looked) {
 		}
 		line(name, "%s", p.describeTask(activity))
 	}
+	for i, signal := range run.Unread {
+		name, text := "", "signal "+signal.Name+" (id "+signal.ID+")"
+		if i == 0 {
+			name = "not taken"
+		}
+		if signal.Unknown {
+			text += ": the code has not asked for one of this name so far"
+		}
+		line(name, "%s", text)
+	}
 }
 
 func describeAttributes(attributes history.Attributes) string {
@@ -102,12 +129,9 @@ func describeAttributes(attributes history.Attributes) string {
 
 // describeTask says how an activity under way is doing.
 func (p *program) describeTask(state *engine.TaskState) string {
-	text := fmt.Sprintf("%s (seq %d), attempt %d", state.Activity, state.Seq, max(state.Attempt, 1))
-	switch {
-	case state.Pending:
+	text := fmt.Sprintf("%s (seq %d), %s", calledAs(state), state.Seq, attempt(state, p.now()))
+	if state.Pending {
 		text += ", to be completed by its token"
-	case state.Started.IsZero() && state.Attempt > 1:
-		text += " to come"
 	}
 	if !state.Started.IsZero() {
 		text += ", for " + p.ago(state.Started)
@@ -123,6 +147,31 @@ func (p *program) describeTask(state *engine.TaskState) string {
 	}
 	if state.Failure != "" {
 		text += "\n  the attempt before failed: " + shorten(state.Failure, 2*widest)
+	}
+	return text
+}
+
+// calledAs names the call that a state is of.
+func calledAs(state *engine.TaskState) string {
+	if state.Step {
+		return "step " + state.Activity
+	}
+	return state.Activity
+}
+
+// attempt says which attempt is running, or when the next one begins.
+func attempt(state *engine.TaskState, now time.Time) string {
+	text := fmt.Sprintf("attempt %d", max(state.Attempt, 1))
+	switch {
+	case !state.Started.IsZero() || state.Attempt <= 1:
+	case state.Next.IsZero(): // of an older version
+		text += " follows"
+	case state.Next.After(now):
+		text += " begins in " + after(now, state.Next)
+	case state.Step: // it begins at its time, and nothing is stored then
+		text += ", for " + after(state.Next, now)
+	default:
+		text += ", due for " + after(state.Next, now)
 	}
 	return text
 }

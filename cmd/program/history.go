@@ -68,9 +68,17 @@ func (p *program) showHistory(ctx context.Context, server *client.Client, run st
 	if err != nil {
 		return err
 	}
-	t := newTimeline(p.now(), now)
+	t := newTimeline(p.now(), now, export.Generation)
 	for _, rec := range export.Records {
 		t.add(rec)
+	}
+	for _, id := range t.left() {
+		child, err := server.Get(ctx, id)
+		if err == nil {
+			t.children[id] = child
+		} else if client.CodeOf(err) != engine.NotFound { // it never began, or is deleted
+			return err
+		}
 	}
 	t.pending()
 	p.show(nil, func(w io.Writer) { t.write(w, export) })

@@ -32,6 +32,9 @@ func (p *program) signal() *cobra.Command {
 				return err
 			}
 			accepted, err := server.Signal(command.Context(), engine.MessageRequest{Run: args[0], ID: id}, args[1], input)
+			if accepted.Hint != "" {
+				defer p.hint("%s", accepted.Hint)
+			}
 			return p.accepted(accepted, err, "signal %s accepted", args[1])
 		}),
 	}

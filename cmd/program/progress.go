@@ -103,8 +103,12 @@ func (s *progress) showTask(line func(string, ...any), now *engine.TaskState) {
 		s.tasks = map[engine.TaskKey]shownTask{}
 	}
 	was := s.tasks[now.TaskKey]
+	called := "activity " + now.Activity
+	if now.Step {
+		called = "step " + now.Activity
+	}
 	if now.Attempt > max(was.attempt, 1) && now.Failure != "" {
-		line("activity %s: attempt %d failed: %s", now.Activity, now.Attempt-1, shorten(now.Failure, widest))
+		line("%s: attempt %d failed: %s; %s", called, now.Attempt-1, shorten(now.Failure, widest), attempt(now, s.now()))
 	}
 	if now.Pending && !was.pending {
 		line("activity %s waits to be completed by its token", now.Activity)

@@ -21,6 +21,9 @@ type timeline struct {
 	open   map[int64]*happening  // what waits for its answer, by its sequence number
 	update map[string]*happening // by id
 	closed history.Terminal
+	// generation is that of the log; children are the runs that it started and has no answer of.
+	generation int
+	children   map[string]*engine.Summary
 }
 
 // happening is one line, with the lines under it.
@@ -34,8 +37,30 @@ type happening struct {
 	command history.Sequenced
 }
 
-func newTimeline(now time.Time, run looked) *timeline {
-	return &timeline{now: now, run: run, open: map[int64]*happening{}, update: map[string]*happening{}}
+func newTimeline(now time.Time, run looked, generation int) *timeline {
+	return &timeline{now: now, run: run, generation: generation, open: map[int64]*happening{},
+		update: map[string]*happening{}, children: map[string]*engine.Summary{}}
+}
+
+// childID is the id of a child run.
+func (t *timeline) childID(command *history.StartChild) string {
+	if command.Run != "" {
+		return command.Run
+	}
+	return fmt.Sprintf("%s.%d.%d", t.run.Run, t.generation, command.Seq())
+}
+
+// mostChildren is how many children without an answer are asked for.
+const mostChildren = 50
+
+// left lists the children that a run left behind when it closed, as many as are asked for.
+func (t *timeline) left() (ids []string) {
+	for _, h := range t.lines {
+		if command, ok := h.command.(*history.StartChild); ok && t.closed != nil && t.open[command.Seq()] == h {
+			ids = append(ids, t.childID(command))
+		}
+	}
+	return ids[:min(len(ids), mostChildren)]
 }
 
 // add takes the next record.
@@ -124,11 +149,7 @@ func (t *timeline) command(command history.Command) {
 		t.begin(command, "timer "+nominal(command.Duration))
 	case *history.StartChild:
 		h := t.begin(command, "child "+command.Workflow)
-		if command.Run != "" {
-			h.what += " " + command.Run
-		} else {
-			h.what += fmt.Sprintf(" %s.%d.%d", t.run.Run, t.run.Generation, command.Seq())
-		}
+		h.what += " " + t.childID(command)
 	case *history.CancelActivity:
 		t.stop(command, map[bool]string{true: "left to itself", false: "asked to stop"}[command.Abandoned], command.Abandoned)
 	case *history.CancelTimer:
@@ -274,7 +295,10 @@ func (t *timeline) pending() {
 			continue
 		}
 		timer, isTimer := h.command.(*history.StartTimer)
+		child, isChild := h.command.(*history.StartChild)
 		switch {
+		case t.closed != nil && isChild:
+			t.leave(h, child)
 		case t.closed != nil:
 			h.outcome = "given up when the run ended"
 		case isTimer:
@@ -286,13 +310,37 @@ func (t *timeline) pending() {
 	}
 }
 
+// leave says what a run that closed did with a child, and what became of the child.
+func (t *timeline) leave(h *happening, command *history.StartChild) {
+	h.outcome = "abandoned when the run ended"
+	switch command.ParentClosePolicy {
+	case history.CancelChildren:
+		h.outcome = "cancellation requested when the run ended"
+	case history.TerminateChildren:
+		h.outcome = "terminated when the run ended"
+	case history.AbandonChildren:
+	}
+	child := t.children[t.childID(command)]
+	switch {
+	case child == nil:
+	case child.Status.Closed():
+		h.outcome += fmt.Sprintf("; it %s after %s", child.Status, after(child.Started, child.Closed))
+		h.value = brief(child.Result)
+		t.failed(h, child.Failure)
+	case child.Blocked != nil:
+		h.outcome += "; it is blocked: " + child.Blocked.Reason
+	default:
+		h.outcome += "; it has been running for " + after(child.Started, t.now)
+	}
+}
+
 // task notes how an activity under way is doing, where that is known.
 func (t *timeline) task(h *happening, task *engine.TaskState) {
 	if task == nil {
 		return
 	}
 	if task.Attempt > 1 {
-		h.outcome += fmt.Sprintf(", attempt %d", task.Attempt)
+		h.outcome += ", " + attempt(task, t.now)
 	}
 	if task.Failure != "" {
 		h.note("attempt %d failed: %s", task.Attempt-1, shorten(task.Failure, 2*widest))

@@ -77,7 +77,18 @@ var (
 	reviewed = workflow.New("reviewed", func(ctx workflow.Context, text string) (string, error) {
 		return workflow.Execute(ctx, review, text)
 	})
-	rounds = workflow.New("rounds", nextRound)
+	rounds   = workflow.New("rounds", nextRound)
+	unbilled = workflow.New("unbilled", func(ctx workflow.Context, _ struct{}) (string, error) {
+		tomorrow := activity.Options{Retry: activity.Retry{InitialInterval: 24 * time.Hour}}
+		return workflow.StartStep(ctx, "bill", tomorrow, func(context.Context) (string, error) {
+			return "", errors.New("the bank is closed")
+		}).Await(ctx)
+	})
+	vanishes = workflow.New("vanishes", func(ctx workflow.Context, _ struct{}) (string, error) {
+		abandoned := workflow.ChildOptions{ID: "left", ParentClosePolicy: workflow.AbandonChild}
+		workflow.StartChild(ctx, pack.With(abandoned), "hat")
+		return "gone", nil
+	})
 )
 
 func nextRound(ctx workflow.Context, left int) (int, error) {
@@ -88,5 +99,5 @@ func nextRound(ctx workflow.Context, left int) (int, error) {
 }
 
 func definitions() []workflow.Definition {
-	return []workflow.Definition{price, flaky, refuse, review, greet, pack, shop, counter, declined, reviewed, rounds}
+	return []workflow.Definition{price, flaky, refuse, review, greet, pack, shop, counter, declined, reviewed, rounds, unbilled, vanishes}
 }

@@ -35,17 +35,24 @@ func (e *Engine) Diagnose(ctx context.Context) (*Diagnosis, error) {
 	if err := e.findBlocked(ctx, found); err != nil {
 		return nil, err
 	}
-	late := e.Clock.Now().Add(-overdueAfter)
-	timers, err := e.Due.DueBefore(ctx, late)
+	var err error
+	found.Overdue, err = e.overdue(ctx)
 	if err != nil {
-		return nil, e.unavailable(err, "the timers were not read")
-	}
-	for _, timer := range timers {
-		if timer.At.Before(late) { // buckets are whole minutes
-			found.Overdue = append(found.Overdue, timer)
-		}
+		return nil, err
 	}
 	return found, nil
+}
+
+// overdue gives the timers that functions/timer should have handed to the queue, one page at most.
+func (e *Engine) overdue(ctx context.Context) (overdue []DueTimer, err error) {
+	late := e.Clock.Now().Add(-overdueAfter)
+	timers, err := e.Due.DueBefore(ctx, late)
+	for _, timer := range timers {
+		if timer.At.Before(late) { // buckets are whole minutes
+			overdue = append(overdue, timer)
+		}
+	}
+	return overdue, e.unavailable(err, "the timers were not read")
 }
 
 func (e *Engine) findBlocked(ctx context.Context, found *Diagnosis) error {

@@ -29,6 +29,9 @@ type MessageRequest struct {
 type Accepted struct {
 	ID    string `json:"id"`
 	Stamp int64  `json:"stamp"`
+	// Hint says what may be wrong with a signal, though it was accepted: the run's code has not
+	// asked for one of this name so far. It is only given where the run is in memory.
+	Hint string `json:"hint,omitempty"`
 }
 
 // Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
@@ -37,7 +40,12 @@ func (e *Engine) Signal(ctx context.Context, request MessageRequest, name string
 	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
 		return Accepted{}, err
 	}
-	return e.send(ctx, request, func(id string) history.Mail { return history.NewSignal(id, name, input) })
+	hint := e.signalHint(request.Run, name) // before the run takes it
+	accepted, err := e.send(ctx, request, func(id string) history.Mail { return history.NewSignal(id, name, input) })
+	if err == nil {
+		accepted.Hint = hint
+	}
+	return accepted, err
 }
 
 // Cancel asks a run's code to stop.

@@ -248,12 +248,14 @@ type TaskKey struct {
 // TaskState is what is known of an activity under way.
 type TaskState struct {
 	TaskKey
-	Activity string          `json:"activity"`
-	Attempt  int             `json:"attempt"`
-	Started  time.Time       `json:"started,omitzero"`  // of this attempt
-	Beat     time.Time       `json:"beat,omitzero"`     // the last heartbeat
-	Details  history.Payload `json:"details,omitempty"` // of the last heartbeat
-	Failure  string          `json:"failure,omitempty"` // of the attempt before
+	Activity string `json:"activity"`
+	// Step: it runs inline. [Engine.ActivitiesOf] sets it from the log.
+	Step    bool            `json:"step,omitempty"`
+	Attempt int             `json:"attempt"`
+	Started time.Time       `json:"started,omitzero"`  // of this attempt
+	Beat    time.Time       `json:"beat,omitzero"`     // the last heartbeat
+	Details history.Payload `json:"details,omitempty"` // of the last heartbeat
+	Failure string          `json:"failure,omitempty"` // of the attempt before
 	// Next is when this attempt may begin, if it waits for that. Zero: it has begun, or waits for
 	// nothing.
 	Next time.Time `json:"next,omitzero"`
@@ -298,6 +300,18 @@ type Task struct {
 	// Expire: this is no attempt, but a look at whether the attempt that is completed from outside is still on time.
 	Expire bool
 	Delay  time.Duration
+}
+
+// Limit is how long its attempt may run; zero: it has no limit of its own.
+func (t *Task) Limit() time.Duration {
+	switch limit := t.Command.Options.StartToClose; {
+	case limit == 0:
+		return startToClose
+	case limit < 0:
+		return 0
+	default:
+		return limit
+	}
 }
 
 // Key names the call.

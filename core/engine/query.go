@@ -14,41 +14,24 @@ func (e *Engine) Query(ctx context.Context, run, name string, input history.Payl
 	if err := errors.Join(validID("run id", run), validName("query", name), validPayload("input", input)); err != nil {
 		return nil, err
 	}
-	s, err := e.hold(ctx, run, e.questions)
-	if err != nil {
+	var answer history.Payload
+	asked := false
+	err := e.ask(ctx, run, func(l *live) error {
+		asked = true
+		return e.guard(l.exec, func() (err error) {
+			answer, err = l.exec.Ask(name, input)
+			return err
+		})
+	})
+	if !asked {
 		return nil, err
 	}
-	defer e.live.release(s)
-	if s.live != nil && s.live.exec == nil {
-		s.drop()
-	}
-	view, err := e.Runs.Look(ctx, run, s.live.known())
-	if err != nil {
-		return nil, e.found(err, run)
-	}
-	if err := e.catchUp(ctx, s, view); err != nil {
-		if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
-			return nil, failWith(err, Blocked, "run %q cannot be asked: %s", run, blocked.message)
-		}
-		return nil, e.unavailable(err, "the run was not read")
-	}
-	if s.live.position.Record == 0 {
-		return nil, fail(Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
-	}
-	var answer history.Payload
-	err = e.guard(s.live.exec, func() (err error) {
-		answer, err = s.live.exec.Ask(name, input)
-		return err
-	})
 	var unknown *executor.UnknownQuery
 	switch {
 	case err == nil:
 		return answer, nil
 	case errors.As(err, &unknown):
 		return nil, failWith(err, NotFound, "%s", err.Error())
-	}
-	if stuck := (*executor.Stuck)(nil); errors.As(err, &stuck) {
-		s.live = nil // its goroutine is lost; closing it would wait for it
 	}
 	return nil, failWith(err, Rejected, "query %q failed: %v", name, err)
 }

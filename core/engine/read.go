@@ -67,8 +67,8 @@ func (e *Engine) List(ctx context.Context, query ListQuery) (page []*Summary, ne
 	return page, next, e.unavailable(err, "the runs were not listed")
 }
 
-// ActivitiesOf gives what is known of activities under way that heartbeat, run long, have failed before, or are completed
-// from outside.
+// ActivitiesOf gives what is known of pending activities that heartbeat, run long, have failed before or are completed from
+// outside, and of steps that have failed before.
 func (e *Engine) ActivitiesOf(ctx context.Context, run string) ([]*TaskState, error) {
 	states, err := e.Tasks.TasksOf(ctx, run)
 	if err == nil && len(states) > 0 {
@@ -88,7 +88,8 @@ func (e *Engine) awaited(ctx context.Context, run string, states []*TaskState) (
 	}
 	fold, err := e.fold(ctx, run, summary.Generation)
 	return slices.DeleteFunc(states, func(s *TaskState) bool {
-		_, pending := fold.Find(s.Seq)
+		command, pending := fold.Find(s.Seq)
+		s.Step = isStep(command)
 		return s.Generation != summary.Generation || !pending
 	}), err
 }

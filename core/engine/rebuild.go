@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,27 +52,42 @@ func (e *Engine) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 // part; "" means that all is done. After an error, the same cursor repeats the part, which does no
 // harm.
 func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, next string, err error) {
+	var mu sync.Mutex
+	next, err = e.sweep(ctx, cursor, func(ctx context.Context, run string) error {
+		of, err := e.rebuildRun(ctx, run)
+		mu.Lock()
+		defer mu.Unlock()
+		if done.add(of); err != nil && !errors.Is(err, ErrNoRun) {
+			return e.unavailable(err, fmt.Sprintf("run %q was not rebuilt", run))
+		}
+		return nil
+	})
+	return done, next, err
+}
+
+// sweep does something with the runs that are not finished, 16 at a time: with as many, and as many
+// pages of the store, as [Engine.RebuildPage] says of the cursor and the deadline.
+func (e *Engine) sweep(ctx context.Context, cursor string, do func(ctx context.Context, run string) error) (next string, err error) {
 	last, place, ours := strings.Cut(cursor, "#")
 	if cursor != "" && !ours {
-		return done, "", fail(Invalid, "%q is no cursor of a rebuild: take it from the page before", cursor)
+		return "", fail(Invalid, "%q is not a cursor of unfinished runs: take it from the page before", cursor)
 	}
 	for {
 		runs, following, err := e.Directory.Unfinished(ctx, place)
 		if err != nil {
-			return done, "", e.unavailable(err, "the runs were not listed")
+			return "", e.unavailable(err, "the runs were not listed")
 		}
 		runs = runs[slices.Index(runs, last)+1:] // where it is not there any more, all of them: again does no harm
-		page, n, err := e.rebuildRuns(ctx, runs)
-		done.add(page)
+		n, err := e.sweepRuns(ctx, runs, do)
 		switch _, limited := ctx.Deadline(); {
 		case err != nil:
-			return done, "", err
+			return "", err
 		case n < len(runs):
-			return done, runs[n-1] + "#" + place, nil
+			return runs[n-1] + "#" + place, nil
 		case following == "":
-			return done, "", nil
+			return "", nil
 		case !limited || e.nearsItsEnd(ctx):
-			return done, "#" + following, nil
+			return "#" + following, nil
 		}
 		last, place = "", following
 	}
@@ -81,9 +97,9 @@ func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, 
 // Two children may read one parent at a time: the simulation tells these reads apart by it.
 const RebuildLabel = "rebuilds"
 
-// rebuildRuns rebuilds runs, 16 at a time, until the deadline is near: the first n of them, one at
+// sweepRuns does something with runs, until the deadline is near: with the first n of them, one at
 // least.
-func (e *Engine) rebuildRuns(ctx context.Context, runs []string) (done Rebuilt, n int, err error) {
+func (e *Engine) sweepRuns(ctx context.Context, runs []string, do func(ctx context.Context, run string) error) (n int, err error) {
 	at := newPlaces()
 	var busy sync.WaitGroup
 	var mu sync.Mutex
@@ -98,20 +114,17 @@ func (e *Engine) rebuildRuns(ctx context.Context, runs []string) (done Rebuilt, 
 		n++
 		busy.Go(func() {
 			defer at.leave()
-			var of Rebuilt
-			var bad error
 			pprof.Do(ctx, pprof.Labels(RebuildLabel, run), func(ctx context.Context) {
-				of, bad = e.rebuildRun(ctx, run)
+				if bad := do(ctx, run); bad != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					err = cmp.Or(err, bad)
+				}
 			})
-			mu.Lock()
-			defer mu.Unlock()
-			if done.add(of); bad != nil && !errors.Is(bad, ErrNoRun) && err == nil {
-				err = e.unavailable(bad, fmt.Sprintf("run %q was not rebuilt", run))
-			}
 		})
 	}
 	busy.Wait()
-	return done, n, err
+	return n, err
 }
 
 func (e *Engine) nearsItsEnd(ctx context.Context) bool {
@@ -155,12 +168,7 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool,
 		return false, err
 	}
 	o.pending = fold.Find
-	answered := map[int64]bool{} // their answers wait in the inbox
-	for _, item := range view.Inbox {
-		if answer, ok := item.Event.(history.Resolution); ok && generationOf(item.Key) == o.generation {
-			answered[answer.Resolves()] = true
-		}
-	}
+	answered := answers(view)
 	for _, p := range fold.Pending() {
 		if answered[p.Command.Seq()] {
 			continue
@@ -174,6 +182,17 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool,
 		err = e.orphan(ctx, o, *parent)
 	}
 	return steps, err
+}
+
+// answers are the pending commands of the current generation whose answers wait in the inbox.
+func answers(view *View) map[int64]bool {
+	answered := map[int64]bool{}
+	for _, item := range view.Inbox {
+		if answer, ok := item.Event.(history.Resolution); ok && generationOf(item.Key) == view.Summary.Generation {
+			answered[answer.Resolves()] = true
+		}
+	}
+	return answered
 }
 
 // foldView is fold for a run that was looked at: most logs are in the view whole.

@@ -27,7 +27,7 @@ func (s *System) apiHandler() (any, error) {
 }
 
 func (s *System) queues(ctx context.Context) (client.Queues, error) {
-	ready, delayed, err := s.Queue.Backlog(ctx)
+	ready, delayed, inFlight, err := s.Queue.Backlog(ctx)
 	dead, noDead := s.Queue.Dead(ctx)
-	return client.Queues{Backlog: client.Backlog{Ready: ready, Delayed: delayed}, Dead: dead}, errors.Join(err, noDead)
+	return client.Queues{Backlog: client.Backlog{Ready: ready, Delayed: delayed, InFlight: inFlight}, Dead: dead}, errors.Join(err, noDead)
 }

@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -51,15 +52,69 @@ func (s *System) HandleResumes(ctx context.Context, event events.SQSEvent) (even
 // HandleTasks is functions/task.
 func (s *System) HandleTasks(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 	b := &batch{logger: s.Logger, retry: s.retry(s.Tasks)}
+	var mu sync.Mutex
+	tasks := map[string]engine.Task{} // by the id of their message
 	together(event.Records, func(message events.SQSMessage) {
 		task, err := s.Queue.DecodeTask(ctx, message.Body)
 		if err != nil {
 			b.ends(ctx, message, err, nil)
 			return
 		}
-		b.ends(ctx, message, s.Engine.Task(ctx, deadline(ctx), task), s.taskAnew(task))
+		mu.Lock()
+		defer mu.Unlock()
+		tasks[message.MessageId] = task
+	})
+	hold := visibility(tasks, deadline(ctx))
+	together(event.Records, func(message events.SQSMessage) {
+		task, ok := tasks[message.MessageId]
+		if !ok {
+			return
+		}
+		held := s.hold(ctx, message, hold)
+		err := s.Engine.Task(ctx, deadline(ctx), task)
+		<-held // it must not undo what follows from a failure
+		b.ends(ctx, message, err, s.taskAnew(task))
 	})
 	return b.response(), nil
+}
+
+// answering is what a function may need to file an attempt's answer once the attempt is over.
+const answering = 15 * time.Second
+
+// visibility is until when the messages of an invocation may be hidden: the longest of its attempts
+// is over then, and answered. Lambda deletes all of them together, when the invocation ends. Zero:
+// the attempts have no limit, and nor has the invocation.
+func visibility(tasks map[string]engine.Task, deadline time.Time) (hold time.Duration) {
+	for _, task := range tasks { // order-insensitive: the longest counts
+		limit := task.Limit()
+		if !deadline.IsZero() && (limit == 0 || time.Until(deadline) < limit) {
+			limit = time.Until(deadline)
+		}
+		if limit == 0 {
+			return 0
+		}
+		hold = max(hold, limit+answering)
+	}
+	return hold
+}
+
+// hold has a message come again soon after its attempt's own timeout, should this function die with
+// it. Without it, the message comes again after the queue's visibility timeout, which is made for
+// the longest of all attempts. The channel closes when the queue has answered.
+func (s *System) hold(ctx context.Context, message events.SQSMessage, d time.Duration) <-chan struct{} {
+	held := make(chan struct{})
+	if d == 0 {
+		close(held)
+		return held
+	}
+	go func() {
+		defer close(held)
+		if err := s.Queue.Hold(ctx, s.Tasks, message.ReceiptHandle, d); err != nil {
+			s.Logger.WarnContext(ctx, "a task comes again only after its queue's visibility timeout, if its function dies",
+				"message", message.MessageId, "error", err)
+		}
+	}()
+	return held
 }
 
 func (s *System) resumeAnew(resume engine.Resume) func(context.Context, time.Duration) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
@@ -40,6 +42,7 @@ type fakeSQS struct {
 	mu      sync.Mutex
 	sent    map[string][]types.SendMessageBatchRequestEntry // by queue
 	hidden  []string                                        // receipt handles of messages put off
+	held    map[string]int32                                // by handle: seconds for which a message is hidden
 	refuses error                                           // of every send
 }
 
@@ -64,7 +67,10 @@ func (f *fakeSQS) ChangeMessageVisibility(
 ) (*awssqs.ChangeMessageVisibilityOutput, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.hidden = append(f.hidden, *in.QueueUrl+" "+*in.ReceiptHandle)
+	handle := *in.QueueUrl + " " + *in.ReceiptHandle
+	if f.held[handle] = in.VisibilityTimeout; in.VisibilityTimeout <= 60 { // the most that a failed message is put off
+		f.hidden = append(f.hidden, handle)
+	}
 	return &awssqs.ChangeMessageVisibilityOutput{}, nil
 }
 
@@ -126,7 +132,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{
 		t:      t,
-		sqs:    &fakeSQS{sent: map[string][]types.SendMessageBatchRequestEntry{}},
+		sqs:    &fakeSQS{sent: map[string][]types.SendMessageBatchRequestEntry{}, held: map[string]int32{}},
 		store:  &shakyStore{memory.New(), map[string]error{}},
 		places: offloadtest.New(),
 	}
@@ -253,6 +259,52 @@ func TestAMessageOutlastsAnOutage(t *testing.T) {
 
 			delete(b.store.fails, "a")
 			require.Empty(t, deliver(1))
+		})
+	}
+}
+
+// TestATaskComesAgainAfterItsOwnTimeout: a function that dies costs the timeout of its attempt, not
+// the visibility timeout of the queue. Lambda deletes the messages of a batch together, so all are
+// held for the longest attempt.
+func TestATaskComesAgainAfterItsOwnTimeout(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeouts []time.Duration // of the attempts of one batch
+		lifetime time.Duration   // of the invocation; zero: it is not limited
+		held     time.Duration   // zero: for as long as the queue has it
+	}{
+		"by default":        {[]time.Duration{0}, 15 * time.Minute, time.Minute},
+		"long":              {[]time.Duration{10 * time.Minute}, 15 * time.Minute, 10 * time.Minute},
+		"longer than lives": {[]time.Duration{10 * time.Minute}, 2 * time.Minute, 2 * time.Minute},
+		"a batch":           {[]time.Duration{5 * time.Minute, time.Second}, 15 * time.Minute, 5 * time.Minute},
+		"no timeout":        {[]time.Duration{-1}, 15 * time.Minute, 15 * time.Minute},
+		"no limit at all":   {[]time.Duration{-1}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				ctx := t.Context()
+				if c.lifetime > 0 {
+					var stop context.CancelFunc
+					ctx, stop = context.WithTimeout(ctx, c.lifetime)
+					defer stop()
+				}
+				for i, timeout := range c.timeouts {
+					run := fmt.Sprint("r", i)
+					task := engine.Task{Run: run, Generation: 1, Attempt: 1, Command: &history.ScheduleActivity{Activity: "greet",
+						Input: history.Payload(`"Ada"`), Options: history.ActivityOptions{StartToClose: timeout}}}
+					require.NoError(t, b.Queue.SendTasks(ctx, task))
+				}
+				batch := b.take(tasksURL, 1)
+				response, err := b.HandleTasks(ctx, events.SQSEvent{Records: batch})
+				require.Empty(t, failed(t, response, err))
+				for _, m := range batch {
+					held, is := b.sqs.held["tasks "+m.ReceiptHandle]
+					require.Equal(t, c.held > 0, is)
+					if is { // the invocation keeps a second for its answer
+						require.InDelta(t, (c.held + answering).Seconds(), held, 1)
+					}
+				}
+			})
 		})
 	}
 }

@@ -17,6 +17,10 @@ func (h *Handler) activityEndpoints() []endpoint {
 	byToken := []engine.Code{engine.NotFound, engine.Expired, engine.Blocked}
 	params := []*huma.Param{tokenParam()}
 	return []endpoint{
+		{method: http.MethodGet, path: "/v1/runs/{run}/signals", id: "list-unread-signals", tag: "messages", summary: "List the signals that a run has not taken",
+			describe: "They are kept, for code that takes them later. The run's code is asked, as for a query.",
+			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"In the order in which they came.", client.UnreadSignals{}, ""}},
+			fails: fails, serve: (*call).listUnread},
 		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", tag: tag, summary: "List a run's activities under way",
 			describe: "Those that heartbeat, run long, have failed before, or wait to be completed from outside. Others are only in the run's history.",
 			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, ""}},
@@ -46,6 +50,17 @@ func (c *call) listActivities() error {
 		states = []*engine.TaskState{}
 	}
 	return c.answer(http.StatusOK, client.Activities{Activities: states})
+}
+
+func (c *call) listUnread() error {
+	unread, err := c.engine.UnreadSignals(c.r.Context(), c.r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	if unread == nil {
+		unread = []engine.UnreadSignal{}
+	}
+	return c.answer(http.StatusOK, client.UnreadSignals{Signals: unread})
 }
 
 func (c *call) completeActivity() error {

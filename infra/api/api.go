@@ -30,8 +30,9 @@ type Config struct {
 	Version string
 	// Uptime says how long the server has been up. Nil: nothing stays up here.
 	Uptime func() time.Duration
-	// Backlog says how many messages could be handled now, and how many wait for their time. Nil: they are not counted.
-	Backlog func() (ready, delayed int)
+	// Backlog says how many messages could be handled now, how many wait for their time, and how many
+	// are being handled. Nil: they are not counted.
+	Backlog func() (ready, delayed, inFlight int)
 	// Healthy says why the server cannot do its work. Nil: it can, as long as it answers.
 	Healthy func(context.Context) error
 	// LongestWait is where a caller's wait is cut short: it is answered with how things stand, and may ask again. Zero: a

@@ -49,6 +49,7 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[engine.Accepted]():     reflect.TypeFor[accepted](),
 		reflect.TypeFor[engine.UpdateAnswer](): reflect.TypeFor[updateAnswer](),
 		reflect.TypeFor[engine.TaskState]():    reflect.TypeFor[activityState](),
+		reflect.TypeFor[engine.UnreadSignal](): reflect.TypeFor[unreadSignal](),
 		reflect.TypeFor[history.Failure]():     reflect.TypeFor[failure](),
 	} { // order-insensitive: a map is filled
 		registry.RegisterTypeAlias(described, by)

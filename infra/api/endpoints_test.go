@@ -211,7 +211,7 @@ func TestInfoAndHealth(t *testing.T) {
 	})
 	info := w.ok(200, "GET", "/v1/info", "")
 	require.Equal(t, map[string]any{"version": "7", "uptime": "1m30s", "workflows": []any{"basket", "echo", "fails", "reviewed"}, "activities": []any{"review"},
-		"backlog": map[string]any{"ready": 0.0, "delayed": 0.0}}, info)
+		"backlog": map[string]any{"ready": 0.0, "delayed": 0.0, "inFlight": 0.0}}, info)
 	require.Equal(t, "ok", w.ok(200, "GET", "/v1/health", "")["status"])
 }
 

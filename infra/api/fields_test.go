@@ -25,9 +25,10 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 		{engine.Block{ID: "x", Version: "x"}, block{}},
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
-		{engine.Accepted{}, accepted{}},
+		{engine.Accepted{Hint: "x"}, accepted{}},
+		{engine.UnreadSignal{}, unreadSignal{}},
 		{engine.UpdateAnswer{Result: one, Failure: failed}, updateAnswer{}},
-		{engine.TaskState{Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true}, activityState{}},
+		{engine.TaskState{Step: true, Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true}, activityState{}},
 		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)

@@ -32,7 +32,7 @@ func (c *call) getInfo() error {
 	}
 	if c.config.Backlog != nil {
 		info.Backlog = &client.Backlog{}
-		info.Backlog.Ready, info.Backlog.Delayed = c.config.Backlog()
+		info.Backlog.Ready, info.Backlog.Delayed, info.Backlog.InFlight = c.config.Backlog()
 	}
 	return c.answer(http.StatusOK, info)
 }

@@ -17,6 +17,11 @@ func (h *Handler) repairEndpoints() []endpoint {
 		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", tag: tag, summary: "Look for what does not go on by itself",
 			describe: "Runs that are blocked, timers that nobody fires, messages that nobody could read. It changes nothing.",
 			answers:  map[int]reply{http.StatusOK: {"What was found.", client.Diagnosis{}, ""}}, serve: (*call).getDiagnosis},
+		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", tag: tag, summary: "Look for runs that hang",
+			describe: "Reads runs that are not finished, page by page: repeat it with next as the cursor until there is none. It reports activities past " +
+				"their timeout, lost timers, children and steps, inbox items that no invocation takes, and activities that keep failing. It changes nothing.",
+			params:  []*huma.Param{queryParam("cursor", "Where to continue: next of the page before.", matching(plainPattern), nil)},
+			answers: map[int]reply{http.StatusOK: {"What one page of runs waits for in vain.", client.Inspection{}, ""}}, serve: (*call).inspectRuns},
 		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", role: All, tag: tag, summary: "Bring back what was in the queues",
 			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
 				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
@@ -45,7 +50,13 @@ func (c *call) getDiagnosis() error {
 	default:
 		answer.Queues = queues
 	}
-	answer.Healthy = len(answer.Blocked) == 0 && len(answer.Overdue) == 0 && len(answer.Unseen) == 0 && (answer.Queues == nil || answer.Queues.Dead == 0)
+	answer.Rebuild = c.config.Rebuild
+	if c.config.Healthy != nil {
+		if err := c.config.Healthy(c.r.Context()); err != nil {
+			answer.Writes = err.Error()
+		}
+	}
+	answer.Healthy = answer.Writes == "" && len(answer.Blocked) == 0 && len(answer.Overdue) == 0 && len(answer.Unseen) == 0 && (answer.Queues == nil || answer.Queues.Dead == 0)
 	return c.answer(http.StatusOK, answer)
 }
 
@@ -59,7 +70,7 @@ func (c *call) queues() (*client.Queues, error) {
 		return nil, nil
 	}
 	queues := &client.Queues{}
-	queues.Ready, queues.Delayed = c.config.Backlog()
+	queues.Ready, queues.Delayed, queues.InFlight = c.config.Backlog()
 	return queues, nil
 }
 
@@ -68,13 +79,31 @@ func (c *call) rebuildQueues() error {
 		return &engine.Error{Code: engine.Conflict, Message: "this server has its queues in its own memory and rebuilds them at each start: " +
 			"while it is up, there is nothing to bring back"}
 	}
-	// Longer than this, nobody waits for an answer.
-	const most = 25 * time.Second
-	ctx, cancel := context.WithTimeout(c.r.Context(), min(most, c.config.LongestWait))
+	ctx, cancel := c.paged()
 	defer cancel()
 	done, next, err := c.engine.RebuildPage(ctx, c.value("cursor"))
 	if err != nil {
 		return err
 	}
 	return c.answer(http.StatusOK, &client.Rebuilt{Open: done.Open, Sent: done.Sent, Unblocked: done.Unblocked, Next: next})
+}
+
+// paged is the time in which a page is answered: longer, no caller waits.
+func (c *call) paged() (context.Context, context.CancelFunc) {
+	const most = 25 * time.Second
+	return context.WithTimeout(c.r.Context(), min(most, c.config.LongestWait))
+}
+
+func (c *call) inspectRuns() error {
+	ctx, cancel := c.paged()
+	defer cancel()
+	part, err := c.engine.Inspect(ctx, c.value("cursor"))
+	if err != nil {
+		return err
+	}
+	answer := &client.Inspection{Findings: []client.Finding{}, Checked: part.Checked, Next: part.Next}
+	for _, f := range part.Findings {
+		answer.Findings = append(answer.Findings, client.Finding(f))
+	}
+	return c.answer(http.StatusOK, answer)
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 func TestDoctor(t *testing.T) {
 	w := start(t)
-	healthy := map[string]any{"healthy": true, "blocked": []any{}, "overdue": []any{}, "queues": map[string]any{"ready": 0.0, "delayed": 0.0, "dead": 0.0}}
+	healthy := map[string]any{"healthy": true, "blocked": []any{}, "overdue": []any{}, "queues": map[string]any{"ready": 0.0, "delayed": 0.0, "inFlight": 0.0, "dead": 0.0}}
 	require.Equal(t, healthy, w.ok(200, "GET", "/v1/doctor", ""))
 
 	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)["blocked"].(map[string]any)
@@ -56,6 +57,40 @@ func TestDoctorAsksTheQueues(t *testing.T) {
 	require.Nil(t, found.Queues)
 }
 
+// TestDoctorSaysThatNothingIsStored: health and doctor say why the store cannot be written to.
+func TestDoctorSaysThatNothingIsStored(t *testing.T) {
+	sick := errors.New("reprise.db: the disk is full")
+	w := start(t, func(c *api.Config) { c.Healthy = func(context.Context) error { return sick } })
+	found, err := w.client.Diagnose(t.Context())
+	require.NoError(t, err)
+	require.False(t, found.Healthy)
+	require.Equal(t, "reprise.db: the disk is full", found.Writes)
+	require.ErrorContains(t, w.client.Health(t.Context()), "the disk is full")
+	sick = nil
+	found, err = w.client.Diagnose(t.Context())
+	require.NoError(t, err)
+	require.True(t, found.Healthy)
+	require.NoError(t, w.client.Health(t.Context()))
+}
+
+// TestInspect: the findings of all pages.
+func TestInspect(t *testing.T) {
+	w := start(t)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
+	at := time.Now().Add(-time.Hour).UTC()
+	stale := &history.TimerFired{Seq: 99}
+	history.File(stale, "filing")
+	_, _, err := w.store.File(t.Context(), "b", engine.Item{Key: stale.Key(1), Event: stale, Stamp: at.UnixNano(), Durable: true})
+	require.NoError(t, err)
+	found, err := w.client.Inspect(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, &client.Inspection{Checked: 1, Findings: []client.Finding{{Run: "b", Workflow: "basket", Generation: 1,
+		Kind: engine.FindingUnread, Name: "timer-fired", Since: found.Findings[0].Since}}}, found)
+	require.True(t, at.Equal(found.Findings[0].Since))
+	_, err = w.client.Inspect(t.Context(), "x")
+	require.Equal(t, engine.Invalid, client.CodeOf(err))
+}
+
 func TestRebuild(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Rebuild = true })
 	for i := range 3 {
@@ -74,5 +109,5 @@ func TestRebuild(t *testing.T) {
 	}
 	require.Equal(t, client.Rebuilt{Open: 4, Unblocked: 1}, total)
 	p := w.problem("POST", "/v1/rebuild?cursor=x", "")
-	require.Equal(t, `400 invalid: "x" is no cursor of a rebuild: take it from the page before`, fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
+	require.Equal(t, `400 invalid: "x" is not a cursor of unfinished runs: take it from the page before`, fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
 }

@@ -52,6 +52,13 @@ type failure struct {
 type accepted struct {
 	ID    string `json:"id" doc:"The id of the message: repeating it with this id is safe." example:"approve-1"`
 	Stamp int64  `json:"stamp" doc:"Its place in the order of messages: give it as after with the next one." example:"1767225600000000000"`
+	Hint  string `json:"hint,omitempty" doc:"What may be wrong with a signal, though it was accepted."`
+}
+
+type unreadSignal struct {
+	Name    string `json:"name" doc:"The signal's name." example:"approve"`
+	ID      string `json:"id" doc:"The id of the message." example:"approve-1"`
+	Unknown bool   `json:"unknown" doc:"The run's code has not asked for a signal of this name so far."`
 }
 
 type updateAnswer struct {
@@ -67,6 +74,7 @@ type activityState struct {
 	Generation int             `json:"generation" doc:"The run's generation." example:"1"`
 	Seq        int64           `json:"seq" doc:"The number of the run's command." example:"2"`
 	Activity   string          `json:"activity" doc:"The activity's name." example:"charge"`
+	Step       bool            `json:"step,omitempty" doc:"It is a step: it runs inline."`
 	Attempt    int             `json:"attempt" doc:"Which attempt, from 1." example:"2"`
 	Started    time.Time       `json:"started,omitzero" doc:"When this attempt began." example:"2026-01-01T00:00:01Z"`
 	Beat       time.Time       `json:"beat,omitzero" doc:"The last heartbeat." example:"2026-01-01T00:00:04Z"`

@@ -22,6 +22,8 @@ type Store interface {
 	engine.Tasks
 	// DeleteClosed deletes runs that ended before a time, a batch at a time, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (int, error)
+	// Writable says why the store cannot be written to: because the disk is full, for example. Nil: it can.
+	Writable() error
 	io.Closer
 }
 
@@ -121,8 +123,12 @@ func (n *Node) Close() error {
 	return n.config.Store.Close()
 }
 
-// Backlog is how many messages are ready and not yet handled, and how many wait for their time.
-func (n *Node) Backlog() (ready, delayed int) { return n.queue.backlog() }
+// Writable says why the store cannot be written to; nil: it can.
+func (n *Node) Writable(context.Context) error { return n.config.Store.Writable() }
+
+// Backlog is how many messages are ready and not yet handled, how many wait for their time, and how
+// many are being handled.
+func (n *Node) Backlog() (ready, delayed, inFlight int) { return n.queue.backlog() }
 
 func (n *Node) resume(ctx context.Context, message engine.Resume) error {
 	return n.Activate(ctx, time.Time{}, []engine.Resume{message})[0]

@@ -324,9 +324,11 @@ func (q *queue) release() {
 	q.deliver()
 }
 
-// backlog is how many messages are ready and not yet handled, and how many are delayed.
-func (q *queue) backlog() (ready, delayed int) {
+// backlog is how many messages are ready and not yet handled, how many are delayed, and how many
+// are being handled.
+func (q *queue) backlog() (ready, delayed, inFlight int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.resumes.ready) - q.resumes.head + len(q.tasks.ready) - q.tasks.head, len(q.delayed)
+	return len(q.resumes.ready) - q.resumes.head + len(q.tasks.ready) - q.tasks.head, len(q.delayed),
+		q.resumes.running + q.tasks.running
 }

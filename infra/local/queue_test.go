@@ -61,7 +61,7 @@ func TestATimerThatIsSentAgainIsForgottenWhole(t *testing.T) {
 			send(2)
 		}
 		require.Empty(t, q.forget([]engine.DueTimer{{Run: "r", Generation: 1, Seq: 1}}))
-		_, delayed := q.backlog()
+		_, delayed, _ := q.backlog()
 		require.Equal(t, 1, delayed)
 		<-time.After(time.Hour)
 		synctest.Wait()

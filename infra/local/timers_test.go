@@ -44,7 +44,7 @@ func TestTimersThatNobodyWaitsForAreForgotten(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "1", string(summary.Result), "%v", summary.Failure)
 				synctest.Wait()
-				_, delayed := n.Backlog()
+				_, delayed, _ := n.Backlog()
 				require.Zero(t, delayed)
 				due, err := store.DueBefore(context.Background(), time.Now().AddDate(1, 0, 0))
 				require.NoError(t, err)

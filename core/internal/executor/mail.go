@@ -23,6 +23,7 @@ type mailbox struct {
 	handler  Handler
 	waiting  []*wait
 	buffered []*Message
+	asked    bool // code has handled this name, or waited for it
 }
 
 // Message is a signal or an update on its way to author's code.
@@ -122,7 +123,7 @@ func (u *Unit) HandleUpdate(name string, handler Handler) {
 }
 
 func (r *Run) handle(b *mailbox, handler Handler) {
-	b.handler = handler
+	b.handler, b.asked = handler, true
 	if handler == nil {
 		return
 	}
@@ -139,6 +140,7 @@ func (u *Unit) Receive(name string, scope *Scope) *machine.Promise {
 		return broken(err)
 	}
 	b := box(&u.run.mail.signals, name)
+	b.asked = true
 	if len(b.buffered) > 0 {
 		p := &machine.Promise{}
 		p.Keep(b.buffered[0].Input)
@@ -247,6 +249,16 @@ func (r *Run) Unread() (signals []*history.SignalReceived) {
 	slices.SortFunc(left, byArrival)
 	for _, message := range left {
 		signals = append(signals, message.signal)
+	}
+	return
+}
+
+// Asked lists the names of the signals that code has handled or waited for so far.
+func (r *Run) Asked() (names []string) {
+	for _, name := range sortedNames(r.mail.signals) {
+		if r.mail.signals[name].asked {
+			names = append(names, name)
+		}
 	}
 	return
 }

@@ -16,6 +16,13 @@ func (c *Client) Activities(ctx context.Context, run string) ([]*engine.TaskStat
 	return answer.Activities, err
 }
 
+// UnreadSignals gives the signals that a run's code has not taken, in the order in which they came.
+func (c *Client) UnreadSignals(ctx context.Context, run string) ([]engine.UnreadSignal, error) {
+	answer := UnreadSignals{}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "signals")}, &answer)
+	return answer.Signals, err
+}
+
 // CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave. The same again is answered as
 // the first time; another result is refused with [engine.NotFound], a token past its time with [engine.Expired].
 func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {

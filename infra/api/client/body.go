@@ -96,6 +96,11 @@ type Activities struct {
 	Activities []*engine.TaskState `json:"activities" doc:"Those that heartbeat, run long, have failed before, or wait to be completed from outside."`
 }
 
+// UnreadSignals are those that a run's code has not taken.
+type UnreadSignals struct {
+	Signals []engine.UnreadSignal `json:"signals" doc:"Signals that the run's code has not taken, in the order in which they came."`
+}
+
 // Info says what a server is.
 type Info struct {
 	Version    string   `json:"version" doc:"The version of the server." example:"0.1.0"`
@@ -107,8 +112,9 @@ type Info struct {
 
 // Backlog counts messages.
 type Backlog struct {
-	Ready   int `json:"ready" doc:"Messages that could be handled now." example:"0"`
-	Delayed int `json:"delayed" doc:"Messages that wait for their time: timers, retries." example:"3"`
+	Ready    int `json:"ready" doc:"Messages that could be handled now." example:"0"`
+	Delayed  int `json:"delayed" doc:"Messages that wait for their time: timers, retries." example:"3"`
+	InFlight int `json:"inFlight" doc:"Messages that a function is handling, or died with: then they come again when their time is over." example:"1"`
 }
 
 // Health of a server.
@@ -116,13 +122,15 @@ type Health struct {
 	Status string `json:"status" doc:"ok." example:"ok"`
 }
 
-// Diagnosis is what does not go on by itself.
+// Diagnosis is what does not resume by itself. [Inspection] is what single runs wait for in vain.
 type Diagnosis struct {
 	Healthy     bool           `json:"healthy" doc:"There is nothing to do." example:"false"`
 	Blocked     []BlockedRun   `json:"blocked" doc:"Runs that cannot advance, the latest start first."`
 	MoreBlocked bool           `json:"moreBlocked,omitempty" doc:"There are further ones: the list of blocked runs has them all."`
 	Overdue     []OverdueTimer `json:"overdue" doc:"Timers that should have fired and that nobody has fired, the earliest first; not always all of them."`
 	Queues      *Queues        `json:"queues,omitempty" doc:"How the queues are; missing where nobody counts."`
+	Writes      string         `json:"writes,omitempty" doc:"Why the last write to the store failed, a full disk for example; missing where it succeeded."`
+	Rebuild     bool           `json:"rebuild,omitempty" doc:"A rebuild brings back lost messages; else the next start of the server does."`
 	Unseen      []string       `json:"unseen,omitempty" doc:"What could not be looked at, and why."`
 }
 
@@ -142,6 +150,26 @@ type OverdueTimer struct {
 	Generation int       `json:"generation" doc:"The run's generation." example:"1"`
 	Seq        int64     `json:"seq" doc:"The number of the run's command." example:"3"`
 	At         time.Time `json:"at" doc:"When it was due." example:"2026-01-01T00:00:05Z"`
+}
+
+// Inspection is what runs that are not finished wait for in vain: one page of them.
+type Inspection struct {
+	Findings []Finding `json:"findings" doc:"What was found, in no particular order."`
+	Checked  int       `json:"checked" doc:"How many runs were read." example:"120"`
+	Next     string    `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
+}
+
+// Finding is something about one run that it may not recover from by itself. See [engine.Finding].
+type Finding struct {
+	Run        string    `json:"run" doc:"The run's id." example:"order-17"`
+	Workflow   string    `json:"workflow,omitempty" doc:"The run's workflow; missing if it cannot be read." example:"order"`
+	Generation int       `json:"generation,omitempty" doc:"The run's generation." example:"1"`
+	Kind       string    `json:"kind" doc:"What it is, as a stable code." example:"lost-activity"`
+	Name       string    `json:"name,omitempty" doc:"The activity, step, child, signal or event." example:"charge"`
+	Seq        int64     `json:"seq" doc:"The number of the run's command, where one is concerned." example:"3"`
+	Since      time.Time `json:"since,omitzero" doc:"When it was due, or when it began to fail." example:"2026-01-01T00:00:05Z"`
+	Attempt    int       `json:"attempt,omitempty" doc:"The number of the attempt." example:"2"`
+	Failure    string    `json:"failure,omitempty" doc:"What the attempt before failed with, or why the run cannot be read."`
 }
 
 // Queues says how the queues are.

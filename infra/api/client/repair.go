@@ -13,6 +13,18 @@ func (c *Client) Diagnose(ctx context.Context) (*Diagnosis, error) {
 	return found, err
 }
 
+// Inspect reads one page of the runs that are not finished, and reports what they wait for in vain:
+// first from cursor "", then from [Inspection.Next], until there is none. It changes nothing.
+func (c *Client) Inspect(ctx context.Context, cursor string) (*Inspection, error) {
+	query := url.Values{}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	found := &Inspection{}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("doctor", "runs"), query: query}, found)
+	return found, err
+}
+
 // Rebuild brings back one page of what was in a deployment's queues, from the cursor on: first from "", then from
 // [Rebuilt.Next], until there is none. A server with queues of its own refuses: it rebuilds them at its start.
 func (c *Client) Rebuild(ctx context.Context, cursor string) (*Rebuilt, error) {

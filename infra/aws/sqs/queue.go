@@ -112,25 +112,42 @@ const (
 func (q *Queue) Retry(ctx context.Context, queue, receiptHandle string, received int) error {
 	whole := min(firstRetry<<min(max(received, 1)-1, 10), longestRetry)
 	timeout := seconds(min(whole/2+rand.N(whole), longestRetry))
-	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &queue, ReceiptHandle: &receiptHandle, VisibilityTimeout: timeout})
+	return q.hide(ctx, queue, receiptHandle, timeout, "did not put off a message that failed")
+}
+
+// Hold has a message that was received come again after d, if its function dies: an attempt that
+// takes a minute need not wait for a queue's visibility timeout, which is made for the longest. The
+// queue is given by its URL. SQS counts in whole seconds, twelve hours at most.
+func (q *Queue) Hold(ctx context.Context, queue, receiptHandle string, d time.Duration) error {
+	return q.hide(ctx, queue, receiptHandle, int32(min(d+time.Second-1, longestHold)/time.Second), "was not told when a message is to come again")
+}
+
+// longestHold is the most that SQS hides a message for.
+const longestHold = 12*time.Hour - time.Minute // from when it was received
+
+func (q *Queue) hide(ctx context.Context, queue, receiptHandle string, timeout int32, refused string) error {
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &queue,
+		ReceiptHandle: &receiptHandle, VisibilityTimeout: timeout})
 	if err != nil {
-		return unavailable(queue, "did not put off a message that failed", err)
+		return unavailable(queue, refused, err)
 	}
 	q.meter.Count("", "ChangeMessageVisibility", 0, 0)
 	return nil
 }
 
-// Backlog is how many messages of both queues could be received now, and how many wait for their time. SQS counts
-// approximately. Those that are being handled are not counted.
-func (q *Queue) Backlog(ctx context.Context) (ready, delayed int, err error) {
+// Backlog is how many messages of both queues could be received now, how many wait for their time,
+// and how many are in flight: a function handles them, or died with them. SQS counts approximately.
+func (q *Queue) Backlog(ctx context.Context) (ready, delayed, inFlight int, err error) {
 	for _, queue := range []string{q.resumes, q.tasks} {
-		counts, err := q.count(ctx, queue, types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesDelayed)
+		counts, err := q.count(ctx, queue, types.QueueAttributeNameApproximateNumberOfMessages,
+			types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+			types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
-		ready, delayed = ready+counts[0], delayed+counts[1]
+		ready, delayed, inFlight = ready+counts[0], delayed+counts[1], inFlight+counts[2]
 	}
-	return ready, delayed, nil
+	return ready, delayed, inFlight, nil
 }
 
 // Dead is how many messages lie in the queue of what nobody could read. SQS counts approximately. Without such a queue, none.

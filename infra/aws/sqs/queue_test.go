@@ -184,7 +184,7 @@ func TestRequestsThatFail(t *testing.T) {
 	}
 	require.ErrorIs(t, q.SendResumes(t.Context(), resumes...), engine.ErrUnavailable)
 	require.LessOrEqual(t, s.requests, 16, "after an error no more is begun")
-	_, _, err := q.Backlog(t.Context())
+	_, _, _, err := q.Backlog(t.Context())
 	require.ErrorIs(t, err, engine.ErrUnavailable)
 	_, err = q.Dead(t.Context())
 	require.ErrorIs(t, err, engine.ErrUnavailable)
@@ -225,6 +225,21 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// TestHold: a message comes again after the time that is asked for, in whole seconds, as far as SQS goes.
+func TestHold(t *testing.T) {
+	s := newService()
+	q := newQueue(s)
+	for d, seconds := range map[time.Duration]int32{75 * time.Second: 75, 1500 * time.Millisecond: 2, 24 * time.Hour: 43140} {
+		s.hidden = nil
+		require.NoError(t, q.Hold(t.Context(), "tasks", "receipt", d))
+		require.Len(t, s.hidden, 1)
+		require.Equal(t, []string{"tasks", "receipt"}, []string{*s.hidden[0].QueueUrl, *s.hidden[0].ReceiptHandle})
+		require.Equal(t, seconds, s.hidden[0].VisibilityTimeout)
+	}
+	s.before = func(context.Context) error { return errors.New("out of reach") }
+	require.ErrorIs(t, q.Hold(t.Context(), "tasks", "receipt", time.Minute), engine.ErrUnavailable)
+}
+
 func TestBacklog(t *testing.T) {
 	s := newService()
 	q := newQueue(s)
@@ -233,9 +248,9 @@ func TestBacklog(t *testing.T) {
 		"tasks":   {"ApproximateNumberOfMessages": "4", "ApproximateNumberOfMessagesDelayed": "30", "ApproximateNumberOfMessagesNotVisible": "8"},
 		"dead":    {"ApproximateNumberOfMessages": "2", "ApproximateNumberOfMessagesDelayed": "0", "ApproximateNumberOfMessagesNotVisible": "1"},
 	}
-	ready, delayed, err := q.Backlog(t.Context())
+	ready, delayed, inFlight, err := q.Backlog(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []int{7, 50}, []int{ready, delayed})
+	require.Equal(t, []int{7, 50, 15}, []int{ready, delayed, inFlight})
 	dead, err := q.Dead(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, dead)

@@ -171,6 +171,7 @@ func (s *Store) commit(group []*write) (again []*write) {
 		s.undo(err)
 		err = unavailable(explain(s.file, err))
 	}
+	s.failing.Store(&err)
 	for _, w := range group {
 		if w.err = err; w.wake == nil {
 			again = append(again, w)
@@ -198,6 +199,7 @@ func (s *Store) transaction(group []*write) error {
 	if _, err := s.db.exec("COMMIT"); err != nil {
 		return err
 	}
+	s.failing.Store(nil)
 	s.flushes.Add(1)
 	s.commits.Add(int64(len(group)))
 	return nil

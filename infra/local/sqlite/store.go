@@ -77,6 +77,7 @@ type Store struct {
 	queue   queue
 	flushes atomic.Int64
 	commits atomic.Int64
+	failing atomic.Pointer[error] // why the last write failed; nil: it succeeded
 }
 
 // Open opens the store in a file, or in the file reprise.db of a folder: a path that ends in a separator, is a folder, or

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reprise-run/reprise/core/internal/executor"
+)
+
+// UnreadSignal is a signal that a run's code has not taken. It is kept, for code that takes it
+// later.
+type UnreadSignal struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	// Unknown: the code has neither handled a signal of this name nor waited for one so far.
+	Unknown bool `json:"unknown"`
+}
+
+// UnreadSignals lists the signals that a run's code has not taken, in the order in which they came.
+// Errors are those of [Engine.Query]: the run's code tells.
+func (e *Engine) UnreadSignals(ctx context.Context, run string) (unread []UnreadSignal, err error) {
+	if err := validID("run id", run); err != nil {
+		return nil, err
+	}
+	return unread, e.ask(ctx, run, func(l *live) error {
+		asked := l.exec.Asked()
+		for _, signal := range l.exec.Unread() {
+			unread = append(unread, UnreadSignal{signal.Name, signal.ID, !slices.Contains(asked, signal.Name)})
+		}
+		return nil
+	})
+}
+
+// signalHint says that a run's code has not asked for a signal of this name so far: perhaps the
+// name is wrong. It is "" if the code has, or if the run is not in the memory of this process: a
+// replay would cost more than a hint is worth.
+func (e *Engine) signalHint(run, name string) (hint string) {
+	e.live.peek(run, func(l *live) {
+		if asked := l.exec.Asked(); !slices.Contains(asked, name) {
+			hint = fmt.Sprintf("the code of workflow %s has not asked for signal %q so far; it has asked for: %s. "+
+				"The signal is kept, for code that asks for it later", l.summary.Workflow, name, named(asked))
+		}
+	})
+	return hint
+}
+
+// peek looks at a run that is live here while no visit holds it; else it does nothing.
+func (c *cache) peek(run string, look func(*live)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.slots[run]; s != nil && s.place != nil && s.live.exec != nil {
+		look(s.live)
+	}
+}
+
+// ask brings a run's code to the end of its log, and has it looked at. It changes nothing.
+func (e *Engine) ask(ctx context.Context, run string, look func(*live) error) error {
+	s, err := e.hold(ctx, run, e.questions)
+	if err != nil {
+		return err
+	}
+	defer e.live.release(s)
+	if s.live != nil && s.live.exec == nil {
+		s.drop()
+	}
+	view, err := e.Runs.Look(ctx, run, s.live.known())
+	if err != nil {
+		return e.found(err, run)
+	}
+	if err := e.catchUp(ctx, s, view); err != nil {
+		if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
+			return failWith(err, Blocked, "run %q cannot be asked: %s", run, blocked.message)
+		}
+		return e.unavailable(err, "the run was not read")
+	}
+	if s.live.position.Record == 0 {
+		return fail(Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
+	}
+	err = look(s.live)
+	if stuck := (*executor.Stuck)(nil); errors.As(err, &stuck) {
+		s.live = nil // its goroutine is lost; closing it would wait for it
+	}
+	return err
+}
