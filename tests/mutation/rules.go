@@ -163,4 +163,8 @@ var Rules = []Mutation{
 	{"the time of a long wait", "TestLongWait", "core/engine/task.go", "t.Attempt > 1 && left > 0 {", "false && left > 0 {"},
 	{"children that begin late", "TestChildThatBeginsLate", sendGo, "return o.leaveLate(ctx, command)\n}\n\n// leaveLate", "return nil\n}\n\n// leaveLate"},
 	{"mail in the order of its letters", "TestRuleStamps", mailGo, "max(item.Stamp, request.After+1)", "item.Stamp"},
+	{"schedule-to-close from the call", "TestWhenAnActivityEnds", "core/engine/attempt.go", "scheduled.Add(whole).Sub(t.started)", "t.started.Add(whole).Sub(t.started)"},
+	{"start-to-close from the attempt", "TestWhenAnActivityEnds", "core/engine/attempt.go", "deadline = t.started.Add(t.limit)", "deadline = t.scheduled.Add(t.limit)"},
+	{"the look at a heartbeat, in time", "TestWhenAnActivityEnds", "core/engine/token.go", "wait = min(wait, beat)", "_ = beat"},
+	{"what the last activation begins", "TestWhatTheLastActivationBegins", sendGo, "unsent[command.(history.Sequenced).Seq()] = true", ""},
 }
