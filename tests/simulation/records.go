@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -250,6 +251,12 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if c.s.now.Before(due.Add(-c.s.limits.skew)) {
 			c.s.violate("%s takes %s %s too early", where, key, due.Sub(c.s.now))
 		}
+		if log.base != nil && len(log.records) > 0 && due.Before(log.records[0].Time) { // a reset brought it back
+			due = log.records[0].Time
+		}
+		if late := c.s.now.Sub(due); late > c.latest() {
+			c.s.violate("%s takes %s %s too late", where, key, late)
+		}
 	case *history.ActivityResolved:
 		if run.completed[key] && event.Worker != "token" {
 			c.s.violate("%s: the completion of %s was accepted, and its answer is another's", where, key)
@@ -260,6 +267,14 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 			c.s.violate("%s: activity %s gave %s", where, id, event.Result)
 		}
 	}
+}
+
+// latest is how long after its time a timer may be taken. Nothing delays it in a world without faults.
+func (c *checks) latest() time.Duration {
+	if c.s.limits.calm > 0 {
+		return math.MaxInt64
+	}
+	return c.s.limits.skew
 }
 
 // taken checks that a record takes all mail that its author has seen.
