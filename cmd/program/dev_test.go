@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,11 +50,14 @@ func TestDevKeepsItsKeyToItself(t *testing.T) {
 
 	require.Equal(t, 0, s.ask(t.Context(), "", "start", "reviewed", "--run", "v", "--input", `"text"`).code)
 	token := <-tokens
+	require.Eventually(t, func() bool {
+		return strings.Contains(s.ask(t.Context(), "", "get", "v", "--output", "json").out, `"pending": true`)
+	}, 10*time.Second, 10*time.Millisecond, "the attempt must wait for its completion")
 	s.stop()
 	again := serve(t, s.Data)
 	require.Equal(t, 1, again.Rebuilt.Open)
 	require.Equal(t, outcome{out: "the activity is completed\n"}, again.ask(t.Context(), "", "complete", token, `"fine"`), "a token outlives its server")
-	require.Empty(t, tokens, "an attempt that waits for its completion must not begin again")
+	require.Zero(t, len(tokens), "an attempt that waits for its completion must not begin again")
 	require.Equal(t, "\"fine\"\n", again.ask(t.Context(), "", "wait", "v").out)
 }
 

@@ -74,7 +74,9 @@ func TestWhenAnActivityEnds(t *testing.T) {
 		},
 		"a wait that the activity names": {
 			activity.Options{Retry: activity.Retry{MaxAttempts: 2}},
-			func(*world, context.Context, int) (string, error) { return "", activity.RetryAfter(broken, 40*time.Minute) },
+			func(*world, context.Context, int) (string, error) {
+				return "", activity.RetryAfter(broken, 40*time.Minute)
+			},
 			40 * time.Minute, true,
 		},
 	} {
