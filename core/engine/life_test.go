@@ -440,7 +440,7 @@ func TestBlockedByAViolation(t *testing.T) {
 	}
 	simulate(t, define(true), func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(engine.ReasonViolation, "Timer")
+		w.isBlocked(engine.ReasonViolation, "Sleep")
 		w.upgrade("2", define(false))
 		w.unblock("r")
 		w.ends("1")

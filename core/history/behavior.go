@@ -11,4 +11,5 @@ package history
 //	1  A condition still holds when AwaitCondition returns. A panic fails the activation, unless the
 //	   workflow fails on panics.
 //	   A run that completes waits for the handlers of its messages.
+//	   The error of a canceled run begins with "canceled: " where a reason was given.
 const Behavior = 1

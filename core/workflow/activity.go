@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
@@ -12,12 +13,15 @@ import (
 // scope is cancelled meanwhile, the activity is asked to stop, and its answer awaited (activity.Options.OnCancel); if it
 // stopped, the error is the scope's: [ErrCancelled], or [ErrTimeout] in one that ran out of time.
 func Execute[I, O any](ctx Context, call *activity.Activity[I, O], input I) (O, error) {
-	return Start(ctx, call, input).Await(ctx)
+	return start(ctx.enter("Execute"), ctx, call, input).Await(ctx)
 }
 
 // Start calls an activity and does not wait.
 func Start[I, O any](ctx Context, call *activity.Activity[I, O], input I) Future[O] {
-	u := ctx.enter("Start")
+	return start(ctx.enter("Start"), ctx, call, input)
+}
+
+func start[I, O any](u *executor.Unit, ctx Context, call *activity.Activity[I, O], input I) Future[O] {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of activity "+call.Name(), err))
@@ -35,12 +39,15 @@ func Start[I, O any](ctx Context, call *activity.Activity[I, O], input I) Future
 // result. Nor may it call a function of this package: such a call blocks the run, with the cause,
 // until fixed code is deployed.
 func Step[T any](ctx Context, name string, run func(context.Context) (T, error)) (T, error) {
-	return StartStep(ctx, name, activity.Options{}, run).Await(ctx)
+	return startStep(ctx.enter("Step"), ctx, name, activity.Options{}, run).Await(ctx)
 }
 
 // StartStep is Step with options, and does not wait. Steps started together run at the same time.
 func StartStep[T any](ctx Context, name string, options activity.Options, run func(context.Context) (T, error)) Future[T] {
-	u := ctx.enter("Step")
+	return startStep(ctx.enter("StartStep"), ctx, name, options, run)
+}
+
+func startStep[T any](u *executor.Unit, ctx Context, name string, options activity.Options, run func(context.Context) (T, error)) Future[T] {
 	op := &machine.Operation{Step: func(ctx context.Context) (history.Payload, error) {
 		value, err := run(ctx)
 		if err != nil {

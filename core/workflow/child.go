@@ -1,6 +1,9 @@
 package workflow
 
-import "github.com/reprise-run/reprise/core/history"
+import (
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
+)
 
 // ChildOptions of a call of a child run.
 type ChildOptions struct {
@@ -29,12 +32,15 @@ func (w *Workflow[I, O]) With(options ChildOptions) *Workflow[I, O] {
 // ExecuteChild starts a run of another workflow and waits for its end. If the scope is cancelled meanwhile, the child is
 // asked to cancel, and its end awaited; if it gave in, the error is the scope's, as with [Execute].
 func ExecuteChild[I, O any](ctx Context, child *Workflow[I, O], input I) (O, error) {
-	return StartChild(ctx, child, input).Await(ctx)
+	return startChild(ctx.enter("ExecuteChild"), ctx, child, input).Await(ctx)
 }
 
 // StartChild starts a run of another workflow and does not wait.
 func StartChild[I, O any](ctx Context, child *Workflow[I, O], input I) Future[O] {
-	u := ctx.enter("StartChild")
+	return startChild(ctx.enter("StartChild"), ctx, child, input)
+}
+
+func startChild[I, O any](u *executor.Unit, ctx Context, child *Workflow[I, O], input I) Future[O] {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of workflow "+child.name, err))

@@ -102,5 +102,5 @@ func ExampleShield() {
 	fmt.Println(errors.Is(err, workflow.ErrCancelled), err)
 	// Output:
 	// unlock press 7 after 1h0m0s
-	// true spare part is missing
+	// true canceled: spare part is missing
 }

@@ -3,6 +3,7 @@ package workflow
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/executor"
@@ -49,6 +50,20 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 		return none, encoding("result of "+f.on.String(), err)
 	}
 	return result, nil
+}
+
+// AwaitWithin is [Future.Await] with a limit: the error is [ErrTimeout] if the future does not settle in time. Then the future
+// lives on: what it stands for is not canceled. The limit is a durable timer.
+func (f Future[T]) AwaitWithin(ctx Context, limit time.Duration) (value T, err error) {
+	ctx.enter("Future.AwaitWithin")
+	if f.promise == nil || f.Done() {
+		return f.Await(ctx)
+	}
+	err = within(ctx, limit, func(ctx Context) (err error) {
+		value, err = f.Await(ctx)
+		return err
+	})
+	return value, err
 }
 
 // Done says whether the value, or its failure, is there: then Await does not wait.

@@ -27,13 +27,11 @@ func Parallel[T any](ctx Context, branches ...func(Context) (T, error)) ([]T, er
 	return values, errors.Join(errs...)
 }
 
-// Map runs a function for each item, side by side, like [Parallel].
+// Map runs a function for each item, side by side, like [Parallel]. For a limit of how many run at a
+// time, and an end with the first failure, see [MapWith].
 func Map[I, O any](ctx Context, items []I, run func(Context, I) (O, error)) ([]O, error) {
-	branches := make([]func(Context) (O, error), len(items))
-	for i, item := range items {
-		branches[i] = func(ctx Context) (O, error) { return run(ctx, item) }
-	}
-	return Parallel(ctx, branches...)
+	ctx.enter("Map")
+	return Parallel(ctx, overItems(items, run)...)
 }
 
 // Go starts a branch and does not wait: it runs when this unit pauses, in the same scope. A branch that is still under

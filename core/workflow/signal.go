@@ -17,13 +17,16 @@ func (s *Signal[T]) Name() string { return s.name }
 // AwaitSignal waits for the next signal of this sort. Those that came before anybody waited are kept, in order. For a
 // limit, wait in a [WithTimeout] context.
 func AwaitSignal[T any](ctx Context, signal *Signal[T]) (T, error) {
-	return Receive(ctx, signal).Await(ctx)
+	return receive(ctx.enter("AwaitSignal"), ctx, signal).Await(ctx)
 }
 
 // Receive gives a future of the next signal, for [Race] and the like. A future that nobody awaits any more still takes a
 // signal when it comes: make it in a scope that you cancel.
 func Receive[T any](ctx Context, signal *Signal[T]) Future[T] {
-	u := ctx.enter("AwaitSignal")
+	return receive(ctx.enter("Receive"), ctx, signal)
+}
+
+func receive[T any](u *executor.Unit, ctx Context, signal *Signal[T]) Future[T] {
 	return Future[T]{promise: u.Receive(signal.name, ctx.scope), scope: ctx.scope, on: label("signal " + signal.name)}
 }
 

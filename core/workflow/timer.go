@@ -4,20 +4,24 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // Sleep waits, durably and without cost: a run that sleeps for a year holds no memory. It returns early, with the scope's
 // error, when the scope is cancelled. A duration of zero or less does not wait.
 func Sleep(ctx Context, d time.Duration) error {
-	_, err := Timer(ctx, d).Await(ctx)
+	_, err := timer(ctx.enter("Sleep"), ctx, d).Await(ctx)
 	return err
 }
 
 // Timer starts a timer and does not wait. It counts from the time of this activation, fires never early, and is cancelled
 // with its scope. A duration of zero or less needs no timer.
 func Timer(ctx Context, d time.Duration) Future[struct{}] {
-	u := ctx.enter("Timer")
+	return timer(ctx.enter("Timer"), ctx, d)
+}
+
+func timer(u *executor.Unit, ctx Context, d time.Duration) Future[struct{}] {
 	if d <= 0 && ctx.scope.Err() == nil {
 		p := &machine.Promise{}
 		p.Keep(nil)

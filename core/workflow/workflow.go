@@ -38,6 +38,9 @@ func (ctx Context) Err() error {
 	return ctx.scope.Err()
 }
 
+// None is the input or the result of what takes or gives nothing: of a workflow, an activity, a signal, an update or a query.
+type None = struct{}
+
 // Definition is a workflow or an activity, with its name and its code: what a program registers.
 type Definition interface{ registry.Definition }
 

@@ -45,7 +45,7 @@ func (r *Run) apply(event history.Event) {
 	case *history.UpdateReceived:
 		r.deliver(&Message{run: r, Name: event.Name, ID: event.ID, Input: event.Input, update: event})
 	case *history.CancelRequested:
-		r.Cancel(r.scope, history.CancelFailure(event.Reason))
+		r.Cancel(r.scope, r.cancellation(event.Reason))
 	case *history.TerminateRequested:
 		r.terminal = &history.TerminateRun{Failure: history.TerminationFailure(event.Reason)}
 		r.emit("", r.terminal)
@@ -55,6 +55,14 @@ func (r *Run) apply(event history.Event) {
 	default:
 		r.fail(fmt.Errorf("record %d: a %s event, which this version cannot apply", r.record, event.Kind()))
 	}
+}
+
+// cancellation is what the code is told of a request to cancel. Logs of behavior version 0 have the reason alone.
+func (r *Run) cancellation(reason string) *history.Failure {
+	if reason != "" && r.Since(1) {
+		reason = "canceled: " + reason
+	}
+	return history.CancelFailure(reason)
 }
 
 // start makes the root unit. In a run that was reset, the event comes again after the records that still count.

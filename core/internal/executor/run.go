@@ -210,8 +210,11 @@ func (r *Run) Attributes() history.Attributes { return r.attributes }
 func (r *Run) Failed() error { return r.err }
 
 func (r *Run) fail(err error) {
-	if r.err == nil {
-		r.err = err
+	if r.err != nil {
+		return
+	}
+	if r.err = err; r.running.Load() != nil { // else the stack is of code that has paused
+		locate(err)
 	}
 }
 

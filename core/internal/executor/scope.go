@@ -75,6 +75,7 @@ func (r *Run) Caller(call string) *Unit {
 	if u == nil {
 		(&Unit{run: r}).Enter(call)
 	}
+	u.call = call
 	u.Change(call)
 	return u
 }

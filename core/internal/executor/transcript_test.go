@@ -244,8 +244,11 @@ func report(err error) string {
 	if errors.As(err, &panicked) && panicked.FailureKind == history.Panic {
 		return "error: " + panicked.Error() + "\n"
 	}
-	return "error: " + err.Error() + "\n"
+	return "error: " + place.ReplaceAllString(err.Error(), "called at: $1:N") + "\n"
 }
+
+// place is where code made a call. Its line changes with the code before it.
+var place = regexp.MustCompile(`called at: \S*/(\S+\.go):\d+`)
 
 func lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -29,6 +30,7 @@ type Unit struct {
 	branches int                        // so far: gives the next branch its index
 	asyncs   int
 	on       fmt.Stringer // what it is paused on, for diagnostics
+	call     string       // of the surface that was entered last, for diagnostics
 	awaits   *Scope       // scope whose cancellation wakes it
 }
 
@@ -221,6 +223,7 @@ func (v *Violation) Error() string {
 func (u *Unit) Enter(call string) {
 	turn := u.run.running.Load()
 	if turn == u {
+		u.call = call
 		return
 	}
 	v := &Violation{Call: call, Unit: u.name}
@@ -254,7 +257,7 @@ func (u *Unit) Change(call string) { u.effects(call) }
 // effects fails the activation if the unit may only look: in a validator or a query.
 func (u *Unit) effects(call string) {
 	if u.readOnly {
-		v := &Violation{Call: call, Unit: u.name, Why: "in a validator, a query or a condition: these only look at values, and return"}
+		v := &Violation{Call: cmp.Or(u.call, call), Unit: u.name, Why: "in a validator, a query or a condition: these only look at values, and return"}
 		u.run.fail(v)
 		panic(v)
 	}

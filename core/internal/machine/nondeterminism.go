@@ -29,6 +29,8 @@ type Nondeterminism struct {
 	Unit     string
 	// Recorded is what the log has there, Attempted what the code did; one of them may be nil.
 	Recorded, Attempted history.Command
+	// Where the code made the attempted call: file and line. Empty if that is not known.
+	Where string
 	// Differences between the two where they are of one kind.
 	Differences []Difference
 }
@@ -40,6 +42,9 @@ func (e *Nondeterminism) Error() string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "nondeterminism (%s) at record %d, command %d, unit %s\n", e.Mismatch, e.Record, e.Position, unitName(e.Unit))
 	fmt.Fprintf(text, "  recorded:  %s\n  attempted: %s\n", describe(e.Recorded), describe(e.Attempted))
+	if e.Where != "" {
+		fmt.Fprintf(text, "  called at: %s\n", e.Where)
+	}
 	for _, d := range e.Differences {
 		fmt.Fprintf(text, "  %s: recorded %s, attempted %s\n", d.Field, quote(d.Recorded), quote(d.Attempted))
 	}

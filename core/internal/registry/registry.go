@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -28,10 +29,19 @@ type Definition interface{ Define(into *Registry) }
 // New registers definitions. Every problem is reported, not only the first.
 func New(definitions ...Definition) (*Registry, error) {
 	r := &Registry{workflows: map[string]executor.Entry{}, activities: map[string]Activity{}}
-	for _, definition := range definitions {
+	for i, definition := range definitions {
+		if isNil(definition) {
+			r.errs = append(r.errs, fmt.Errorf("definition %d of %d is nil: a package variable may be used before it is set", i+1, len(definitions)))
+			continue
+		}
 		definition.Define(r)
 	}
 	return r, errors.Join(r.errs...)
+}
+
+func isNil(definition Definition) bool {
+	value := reflect.ValueOf(definition)
+	return !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // Workflow adds a workflow.
