@@ -37,14 +37,32 @@ type devFlags struct {
 	retention         time.Duration
 	tokens, cert, key string
 	keys              string // a file, of those that values are sealed with
+	replayEach        bool
 }
 
+// dev is the server for development.
 func (p *program) dev() *cobra.Command {
-	given := devFlags{}
+	given := &devFlags{}
+	command := p.server(given, "dev", "Run the server for development: the whole system in this process",
+		"Run the server for development: the whole system in this process. For production, see serve, which is the same server.")
+	command.Flags().BoolVar(&given.replayEach, "replay-each", false,
+		"replay a run's whole log after each activation, so that workflow code that decides differently on replay blocks its run at once; slow")
+	return command
+}
+
+// serveVerb is the server for production. It is the same one: a separate name keeps flags for development out of it.
+func (p *program) serveVerb() *cobra.Command {
+	return p.server(&devFlags{}, "serve", "Run the server for production on one machine: the whole system in this process",
+		"Run the server for production on one machine: the whole system in this process. Let a supervisor such as systemd start it again "+
+			"when it ends, name the folder of its runs with --data on a disk that is backed up, and give each caller a token (see token). "+
+			"A kill at any moment loses nothing that was accepted.")
+}
+
+func (p *program) server(given *devFlags, name, short, long string) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "dev",
-		Short: "Run the server: the whole system in this process",
-		Long: "Run the server: the whole system in this process. Runs are kept in a folder, and go on from there at the next start.\n\n" +
+		Use:   name,
+		Short: short,
+		Long: long + "\n\nRuns are kept in a folder, and continue from there at the next start.\n\n" +
 			"Where it listens on a loopback address, it serves everybody on this machine, unless there are tokens: then it asks for one. To listen " +
 			"beyond this machine it needs tokens (--auth-tokens, or the variable " + tokenVariable + " for a single one), and a certificate, or to be told " +
 			"(--plain-http) that something else encrypts.\n\n" +
@@ -52,7 +70,7 @@ func (p *program) dev() *cobra.Command {
 			"An interrupt (Ctrl-C) or SIGTERM stops it within " + stopping.String() + "; a second one ends it at once, and does no harm either.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return p.serve(command.Context(), command, given)
+			return p.serve(command.Context(), command, *given)
 		},
 	}
 	flags := command.Flags()
@@ -239,7 +257,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 		retention = -1
 	}
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: version(),
-		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, Retention: retention})
+		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}
 	}

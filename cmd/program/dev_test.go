@@ -3,9 +3,11 @@ package program_test
 import (
 	"context"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +135,41 @@ func TestDevFindsItsFolder(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", state)
 	s := serve(t, "")
 	require.Equal(t, filepath.Join(state, "reprise"), s.Data)
+	s.stop()
+	again := serve(t, "")
+	require.Equal(t, s.Data, again.Data, "the program's own")
+	again.stop()
+}
+
+// TestProgramsOfOneNameDoNotShareAFolder: the default folder is another one where a program of the same name has it.
+func TestProgramsOfOneNameDoNotShareAFolder(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	require.NoError(t, os.Mkdir(filepath.Join(state, "reprise"), 0o700))
+	write(t, filepath.Join(state, "reprise", "program"), "example.com/another/reprise\n")
+	s := serve(t, "")
+	require.Regexp(t, "^"+regexp.QuoteMeta(filepath.Join(state, "reprise"))+"-[0-9a-f]{8}$", s.Data)
+	s.stop()
+	require.NoError(t, os.RemoveAll(filepath.Join(state, "reprise")))
+	require.Equal(t, s.Data, serve(t, "").Data, "its runs stay with it")
+}
+
+// TestServe: the server for production is the same one, without flags for development.
+func TestServe(t *testing.T) {
+	got := command(t.Context(), "", "serve", "--listen", "0.0.0.0:0", "--data", t.TempDir())
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.err, "there are no tokens")
+	require.Contains(t, command(t.Context(), "", "serve", "--replay-each").err, "unknown flag")
+	require.Contains(t, command(t.Context(), "", "serve", "--help").out, "production")
+	ctx, cancel := context.WithCancel(t.Context())
+	up := mark("is up")
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program.Run(ctx, []string{"reprise", "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, up, io.Discard, definitions()...)
+	}()
+	<-up.seen
+	cancel()
+	require.Zero(t, <-ended)
 }
 
 func TestDevKeepsBrowsersOut(t *testing.T) {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
@@ -23,6 +25,9 @@ func (p *program) dataFolder(given string) (string, error) {
 	if folder, err = filepath.Abs(folder); err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
+	if err == nil && given == "" {
+		err = p.claim(folder)
+	}
 	if err == nil {
 		err = writable(folder)
 	}
@@ -33,8 +38,50 @@ func (p *program) dataFolder(given string) (string, error) {
 	return folder, nil
 }
 
-// stateFolder is where the XDG base directory specification has a program keep such things.
+// stateFolder is where the XDG base directory specification has a program keep such things. Another program of the same name
+// has another folder: the one that comes second adds a hash of its identity.
 func (p *program) stateFolder() (string, error) {
+	folder, err := p.namedFolder()
+	if err != nil {
+		return "", err
+	}
+	own := folder + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(p.identity())))[:8]
+	if _, err := os.Stat(own); err == nil {
+		return own, nil
+	}
+	owner, err := os.ReadFile(filepath.Join(folder, ownerFile))
+	if err == nil && strings.TrimSpace(string(owner)) != p.identity() {
+		return own, nil
+	}
+	return folder, nil // a folder of an earlier version names no program
+}
+
+// ownerFile names the program that a default data folder belongs to.
+const ownerFile = "program"
+
+// claim notes in a default data folder which program it belongs to.
+func (p *program) claim(folder string) error {
+	file := filepath.Join(folder, ownerFile)
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(file, []byte(p.identity()+"\n"), 0o600)
+}
+
+// identity tells programs of one name apart: the path of the main package and, where that is not a path of a public module, the
+// folder of its source.
+func (p *program) identity() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return p.source
+	}
+	if host, _, _ := strings.Cut(info.Path, "/"); strings.Contains(host, ".") {
+		return info.Path
+	}
+	return strings.TrimSpace(info.Path + " " + p.source)
+}
+
+func (p *program) namedFolder() (string, error) {
 	name := strings.TrimSuffix(p.name, ".exe")
 	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return filepath.Join(state, name), nil

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -34,16 +35,21 @@ import (
 func Main(definitions ...workflow.Definition) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // from then on, a signal does what it does by default
-	os.Exit(Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr, definitions...))
+	_, file, _, _ := runtime.Caller(1)
+	os.Exit(run(ctx, filepath.Dir(file), os.Args, os.Stdin, os.Stdout, os.Stderr, definitions))
 }
 
 // Run is Main without the process: args are as os.Args has them, the program's name first; the result is the exit code.
 // The end of ctx stands for the first interrupt.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, definitions ...workflow.Definition) int {
+	return run(ctx, "", args, stdin, stdout, stderr, definitions)
+}
+
+func run(ctx context.Context, source string, args []string, stdin io.Reader, stdout, stderr io.Writer, definitions []workflow.Definition) int {
 	if len(args) == 0 {
 		args = []string{"reprise"}
 	}
-	p := &program{name: filepath.Base(args[0]), definitions: definitions, in: stdin, out: &visible{to: stdout}, err: &shared{to: &visible{to: stderr}}, now: time.Now,
+	p := &program{name: filepath.Base(args[0]), source: source, definitions: definitions, in: stdin, out: &visible{to: stdout}, err: &shared{to: &visible{to: stderr}}, now: time.Now,
 		redactor: redact.New(strings.Split(os.Getenv(redactNames), ",")...)}
 	root := p.root()
 	root.SetArgs(unflagged(args[1:]))
@@ -80,6 +86,7 @@ const redactNames = "REPRISE_REDACT"
 // program is one call of the command line.
 type program struct {
 	name        string
+	source      string // folder of the main package's source, as the compiler saw it; empty if it is not known
 	definitions []workflow.Definition
 	in          io.Reader
 	out, err    io.Writer
@@ -125,7 +132,7 @@ func (p *program) root() *cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{"server", []*cobra.Command{p.dev(), p.token(), p.doctor(), p.rebuild()}},
+		{"server", []*cobra.Command{p.dev(), p.serveVerb(), p.token(), p.doctor(), p.rebuild()}},
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},

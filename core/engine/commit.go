@@ -34,7 +34,10 @@ func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
-	err = v.deleteLogs(ctx, p.takes)
+	err = v.replayed(ctx, commit)
+	if err == nil {
+		err = v.deleteLogs(ctx, p.takes)
+	}
 	if err == nil {
 		err = v.mark(ctx, rec, commit.Generation)
 	}

@@ -44,6 +44,9 @@ type Config struct {
 	Logger *slog.Logger
 	// TokenKey signs completion tokens: 32 random bytes that outlive the process.
 	TokenKey []byte
+	// ReplayEach replays the whole log of a run after each of its activations, before the record is put: nondeterminism shows at
+	// once. It costs time that grows with the square of a log's length. For development.
+	ReplayEach bool
 	// DataFolder is where the process keeps its data, for activities: see activity.Info. Empty: it keeps none in files.
 	DataFolder string
 }

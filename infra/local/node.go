@@ -35,6 +35,8 @@ type Config struct {
 	Version     string
 	Worker      string
 	TokenKey    []byte
+	// ReplayEach is for development: see [engine.Config].
+	ReplayEach bool
 	// DataFolder is what activities are told: see activity.Info. Empty: they are told none.
 	DataFolder string
 	// Visits and Activities are how many runs may be looked at, and how many activities executed, at one time. Zero: 10,000
@@ -78,7 +80,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
 		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
-			TokenKey: config.TokenKey, DataFolder: config.DataFolder, LiveRuns: config.LiveRuns, Retention: config.Retention, StuckAfter: config.StuckAfter})
+			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Retention: config.Retention, StuckAfter: config.StuckAfter})
 	if err == nil {
 		n.Rebuilt, err = n.Rebuild(ctx)
 	}
