@@ -18,11 +18,11 @@ func open(folder string) (*os.Root, error) { return openWithin(folder, allowed()
 
 // openCache opens a module cache: the one of the go command, or one in a folder that the operator allows.
 func openCache(folder string) (*os.Root, error) {
-	own, err := findCache()
-	if err != nil {
-		return nil, activity.NonRetryable(err)
+	folders := allowed()
+	if own, err := findCache(); err == nil { // a Lambda function has no home folder, and no cache of its own
+		folders = append(folders, own)
 	}
-	return openWithin(folder, append(allowed(), own))
+	return openWithin(folder, folders)
 }
 
 func allowed() []string {

@@ -58,3 +58,20 @@ func TestAnAuditReachesNoKey(t *testing.T) {
 		})
 	}
 }
+
+// TestACacheInAnAllowedFolderNeedsNoHome: a Lambda function has no home folder.
+func TestACacheInAnAllowedFolderNeedsNoHome(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"HOME", "GOPATH", "GOMODCACHE", "GOENV", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, "")
+	}
+	sum := "example.com/tea v1.0.0 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+	require.NoError(t, os.WriteFile("go.mod", []byte("module example.com/a\n"), 0o600))
+	require.NoError(t, os.WriteFile("go.sum", []byte(sum), 0o600))
+	require.NoError(t, os.Mkdir("cache", 0o700))
+
+	report, err := run(t, workflowtest.New(t), audit.Input{Path: "go.mod", Cache: "cache"})
+
+	require.NoError(t, err)
+	require.Empty(t, report.Mismatches, "the module is not in the cache, and nothing else is wrong")
+}
