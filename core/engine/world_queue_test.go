@@ -314,8 +314,7 @@ func (w *world) fireDue() {
 // api makes a call as the API does for its caller, who repeats it until there is an answer.
 func (w *world) api(do func(ctx context.Context, e *engine.Engine) error) error {
 	for {
-		if w.together {
-			w.restart()
+		for w.together && w.restart() { // no call is served before a rebuild has succeeded
 		}
 		p := w.process("api")
 		err := do(p.in(), p.engine)
