@@ -6,18 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"sync"
 	"time"
 )
 
-// sweep is how many runs one invocation deletes at most.
-const sweep = 500
-
-// HandleSchedule is functions/timer, once a minute: timers that are due soon go to the queue; runs that are blocked under an
-// older version are tried again; runs that ended long ago are deleted. One of them failing does not keep the others.
+// HandleSchedule is functions/timer, once a minute: timers that are due soon go to the queue; runs that
+// are blocked under another version are tried again; runs that ended long ago are deleted.
+//
+// The three work side by side, each until its work is done or a second before the invocation's
+// deadline. So none takes another's time, and an error of one keeps no other from its work.
 func (s *System) HandleSchedule(ctx context.Context) error {
-	fired, firing := s.Engine.FireDue(ctx)
-	blocked, tried, unblocking := s.Engine.UnblockOlder(ctx)
-	deleted, sweeping := s.Store.DeleteClosed(ctx, time.Now().Add(-s.Retention), sweep)
+	if end := deadline(ctx); !end.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end)
+		defer cancel()
+	}
+	var fired, blocked, tried, deleted int
+	var firing, unblocking, sweeping error
+	var chores sync.WaitGroup
+	chores.Go(func() { fired, firing = s.Engine.FireDue(ctx) })
+	chores.Go(func() { blocked, tried, unblocking = s.Engine.UnblockOlder(ctx) })
+	chores.Go(func() {
+		deleted, sweeping = s.Store.DeleteClosed(ctx, time.Now().Add(-s.Retention), math.MaxInt)
+	})
+	chores.Wait()
 	if unblocking == nil {
 		s.measure("BlockedRuns", blocked)
 	}

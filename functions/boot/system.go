@@ -105,8 +105,9 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 	}
 	store := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec})
 	parts := Parts{
-		Store:   store,
-		Queue:   sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks, Dead: env.dead, Codec: codec}),
+		Store: store,
+		Queue: sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks,
+			Dead: env.dead, Codec: store.Codec()}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
 		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention, Seal: codec.Seal,
 		Access: env.access,

@@ -99,10 +99,12 @@ func (d *Database) system(ctx context.Context, c *Cloud, table string, transport
 	if err != nil {
 		return nil, err
 	}
+	store := dynamo.New(dynamo.Config{Client: toTable, Table: table, Codec: codec, Meter: c.Meter})
 	return boot.New(boot.Parts{
 		TokenKey: key,
-		Store:    dynamo.New(dynamo.Config{Client: toTable, Table: table, Codec: codec, Meter: c.Meter}),
-		Queue:    sqs.New(sqs.Config{Client: awssqs.NewFromConfig(toQueues), Resumes: resumes, Tasks: tasks, Codec: codec, Meter: c.Meter}),
+		Store:    store,
+		Queue: sqs.New(sqs.Config{Client: awssqs.NewFromConfig(toQueues), Resumes: resumes, Tasks: tasks,
+			Codec: store.Codec(), Meter: c.Meter}),
 		Resumes:  resumes, Tasks: tasks, Definitions: definitions, Version: "1", Worker: "cloud", Logger: slog.New(slog.DiscardHandler),
 	})
 }

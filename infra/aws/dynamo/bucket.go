@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -75,28 +74,4 @@ func (s *Store) bucketsBefore(ctx context.Context, before time.Time) (listed []b
 			return listed, nil
 		}
 	}
-}
-
-// mostListed is how many buckets are remembered: then all are forgotten, which costs a write each.
-const mostListed = 10_000
-
-// listedBuckets are those that this process has put on the list.
-type listedBuckets struct {
-	mu    sync.Mutex
-	names map[string]bool
-}
-
-func (l *listedBuckets) have(name string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.names[name]
-}
-
-func (l *listedBuckets) add(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.names == nil || len(l.names) >= mostListed {
-		l.names = map[string]bool{}
-	}
-	l.names[name] = true
 }

@@ -36,6 +36,7 @@ func (s *Store) create(ctx context.Context, summary *engine.Summary, start engin
 		return err
 	}
 	maps.Copy(r, keyOf(partition(summary.Run), summaryKey))
+	r[saysKept] = isSaid
 	if summary.Blocked != nil {
 		mark, err := s.blockRow(ctx, summary.Run, summary.Blocked)
 		if err != nil {

@@ -3,17 +3,26 @@
 package dynamo_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
 )
 
@@ -66,6 +75,138 @@ func TestDeletedRunsLeaveNothing(t *testing.T) {
 	require.Len(t, page, 2)
 	s.create("old1")
 	require.Empty(t, s.look("old1", engine.Position{}).Records)
+}
+
+// TestRetentionAsksPlacesForRunsThatHaveSomethingThere: S3 is asked once for each run with a payload
+// there, also if the payload's record lost its race; and for each run of an older version.
+func TestRetentionAsksPlacesForRunsThatHaveSomethingThere(t *testing.T) {
+	places := &forgotten{Places: offloadtest.New()}
+	store, config := open(t, dynamo.Config{Codec: offload.Codec{Places: places}})
+	s := &subject{t, store}
+	ended := began.Add(time.Hour)
+	for i := range 20 {
+		s.end(s.create(fmt.Sprint("short", i)), 1, ended)
+	}
+	old(s, "long")
+	lost := s.create("lost")
+	s.records("lost", 1, 1, nil)
+	commit := &engine.Commit{Run: "lost", Generation: 1, Record: newRecord(1, random(40_000))}
+	require.ErrorIs(t, store.Put(t.Context(), commit), engine.ErrTaken)
+	s.end(lost, 2, ended)
+	s.end(s.create("older"), 1, ended)
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &config.Table,
+		Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "run#older"},
+			"sk": &types.AttributeValueMemberS{Value: "run"}},
+		UpdateExpression: aws.String("REMOVE sayskept")})
+	require.NoError(t, err)
+	require.Equal(t, 23, s.deleteClosed(began.Add(2*time.Hour), 100))
+	require.ElementsMatch(t, []string{"long", "lost", "older"}, places.runs)
+	require.Zero(t, rows(t, config.Table))
+	require.Zero(t, places.Len())
+}
+
+// forgotten are places that note which runs are forgotten.
+type forgotten struct {
+	*offloadtest.Places
+	mu   sync.Mutex
+	runs []string
+}
+
+func (f *forgotten) Forget(ctx context.Context, run string) error {
+	f.mu.Lock()
+	f.runs = append(f.runs, run)
+	f.mu.Unlock()
+	return f.Places.Forget(ctx, run)
+}
+
+// TestRetentionDeletesSideBySide: 32 runs are being deleted before the first of them is.
+func TestRetentionDeletesSideBySide(t *testing.T) {
+	w := &wire{Client: client}
+	store, _ := open(t, dynamo.Config{Client: w})
+	s := &subject{t, store}
+	const many = 32
+	for i := range many {
+		s.end(s.create(fmt.Sprint("r", i)), 1, began.Add(time.Hour))
+	}
+	var begun atomic.Int32
+	all := make(chan struct{})
+	w.around = func(operation string, do func() error) error {
+		if operation == "UpdateItem" {
+			if begun.Add(1) == many {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-time.After(10 * time.Second):
+				return errors.New("the others wait until this one is deleted")
+			}
+		}
+		return do()
+	}
+	require.Equal(t, many, s.deleteClosed(began.Add(2*time.Hour), math.MaxInt))
+}
+
+// partitions is a client that notes which partitions of the listing are read.
+type partitions struct {
+	dynamo.Client
+	read []string
+}
+
+func (p *partitions) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
+	if in.IndexName != nil {
+		p.read = append(p.read, in.ExpressionAttributeValues[":listed"].(*types.AttributeValueMemberS).Value)
+	}
+	return p.Client.Query(ctx, in, o...)
+}
+
+// TestRetentionTakesPartitionsInTurn: a partition with more than a page of runs is read on after all
+// others were read.
+func TestRetentionTakesPartitionsInTurn(t *testing.T) {
+	p := &partitions{Client: client}
+	store, _ := open(t, dynamo.Config{Client: p})
+	s := &subject{t, store}
+	const page = 100
+	for i, found := 0, 0; found <= page; i++ {
+		hash := fnv.New32a()
+		id := fmt.Sprint("r", i)
+		if _, _ = hash.Write([]byte(id)); hash.Sum32()%8 == 3 {
+			s.end(s.create(id), 1, began.Add(time.Hour))
+			found++
+		}
+	}
+	require.Equal(t, page+1, s.deleteClosed(began.Add(2*time.Hour), math.MaxInt))
+	const all = 4 * 8
+	require.Len(t, p.read, all+1)
+	require.Equal(t, "completed#3", p.read[all])
+	slices.Sort(p.read[:all])
+	require.Len(t, slices.Compact(p.read[:all]), all)
+}
+
+// TestRetentionEndsInTime: near its deadline it begins nothing more and finishes what it has begun, so
+// that the next call need not wait until the claim is over.
+func TestRetentionEndsInTime(t *testing.T) {
+	w := &wire{Client: client}
+	store, _ := open(t, dynamo.Config{Client: w})
+	s := &subject{t, store}
+	const many = 300
+	for i := range many {
+		s.end(s.create(fmt.Sprint("r", i)), 1, began.Add(time.Hour))
+	}
+	w.around = func(operation string, do func() error) error {
+		if operation != "Query" {
+			time.Sleep(200 * time.Millisecond) // so slow is the table
+		}
+		return do()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	deleted, err := s.DeleteClosed(ctx, began.Add(2*time.Hour), math.MaxInt)
+	require.NoError(t, err)
+	require.Positive(t, deleted)
+	require.Less(t, deleted, many)
+	w.around = nil
+	require.Equal(t, many-deleted, s.deleteClosed(began.Add(2*time.Hour), math.MaxInt))
 }
 
 // TestRunThatGoesOnIsNotDeleted has a run go on just before the request that would delete it.

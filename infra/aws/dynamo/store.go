@@ -61,7 +61,7 @@ type Store struct {
 	// returns has DynamoDB say what a request cost, where somebody wants to know.
 	returns types.ReturnConsumedCapacity
 
-	buckets *listedBuckets
+	buckets *names
 	now     func() time.Time
 	pause   func(ctx context.Context, attempt int) error
 }
@@ -69,7 +69,10 @@ type Store struct {
 // New makes a store over a table that is there.
 func New(config Config) *Store {
 	s := &Store{client: config.Client, table: config.Table, codec: config.Codec, meter: config.Meter, now: time.Now, pause: aws.Pause,
-		buckets: &listedBuckets{}}
+		buckets: &names{}}
+	if s.codec.Places != nil {
+		s.codec.Places = &saying{Places: s.codec.Places, store: s, said: &names{}}
+	}
 	if s.meter != nil {
 		s.returns = types.ReturnConsumedCapacityTotal
 	}

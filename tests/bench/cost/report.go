@@ -26,15 +26,17 @@ func (u usage) dollars() float64 {
 
 func report(out io.Writer, costs []cost) {
 	fmt.Fprintln(out, "What one activity adds, and dollars per million (of activities; in brackets what a run costs beside its activities, per million runs).")
-	fmt.Fprintln(out, "Without the time of functions, and without what idle pollers ask.")
+	fmt.Fprintln(out, "Without the time of functions, and without what idle pollers ask. With what retention does later,")
+	fmt.Fprintln(out, "which the last column names, too: of the activity, and in brackets of the run beside it.")
 	fmt.Fprintln(out)
-	fmt.Fprintln(out, "| workload | puts | queries | deletes | other | write units | read units | messages | SQS requests | invocations | $ per million | (a run) |")
-	fmt.Fprintln(out, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprintln(out, "| workload | puts | queries | deletes | other | write units | read units | messages | SQS requests | invocations | $ per million | (a run) | $ of retention |")
+	fmt.Fprintln(out, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, c := range costs {
-		u := c.perActivity
-		fmt.Fprintf(out, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | **%.2f** | (%.2f) |\n",
-			c.name, u.puts, u.queries, u.deletes, u.otherRequests, u.writes, u.reads, u.messages, u.queueRequests, u.invocations, u.dollars(), c.run.dollars())
+		u := c.perActivity.whole
+		fmt.Fprintf(out, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | **%.2f** | (%.2f) | %.2f (%.2f) |\n",
+			c.name, u.puts, u.queries, u.deletes, u.otherRequests, u.writes, u.reads, u.messages, u.queueRequests, u.invocations, u.dollars(),
+			c.run.whole.dollars(), c.perActivity.retention.dollars(), c.run.retention.dollars())
 	}
-	fmt.Fprintf(out, "| Lambda durable functions | | | | | | | | | | %.2f | + $0.25 a GB written |\n", durableFunctions)
-	fmt.Fprintf(out, "| Step Functions Standard | | | | | | | | | | %.2f | |\n", stepFunctions)
+	fmt.Fprintf(out, "| Lambda durable functions | | | | | | | | | | %.2f | + $0.25 a GB written | |\n", durableFunctions)
+	fmt.Fprintf(out, "| Step Functions Standard | | | | | | | | | | %.2f | | |\n", stepFunctions)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -65,9 +67,19 @@ func spread(ctx workflow.Context, times int, call *activity.Activity[int, int]) 
 // cost of a workload.
 type cost struct {
 	workload
-	run         usage // of a run, without its activities
-	perActivity usage // what each activity adds to that
+	run         life // of a run, without its activities
+	perActivity life // what each activity adds to that
 }
+
+// life is what was used from a run's start to its deletion.
+type life struct {
+	whole     usage
+	retention usage // the deletion alone: a part of the whole
+}
+
+func (l life) minus(o life) life { return life{l.whole.minus(o.whole), l.retention.minus(o.retention)} }
+
+func (l life) over(n float64) life { return life{l.whole.over(n), l.retention.over(n)} }
 
 // usage of services.
 type usage struct {
@@ -91,11 +103,11 @@ func measure(ctx context.Context, database *cloud.Database, w workload) (cost, e
 	return cost{w, short.minus(added), added.over(float64(w.activities))}, nil
 }
 
-// count gives what one run uses, of so many at once on a fresh table.
-func count(ctx context.Context, database *cloud.Database, w workload, activities int) (usage, error) {
+// count gives what one run uses, of so many at once on a fresh table, until retention has deleted it.
+func count(ctx context.Context, database *cloud.Database, w workload, activities int) (life, error) {
 	c, err := database.Open(ctx, nil, inline, queued, fan, burst, work)
 	if err != nil {
-		return usage{}, err
+		return life{}, err
 	}
 	defer c.Close()
 	before := used(c)
@@ -104,12 +116,21 @@ func count(ctx context.Context, database *cloud.Database, w workload, activities
 		runs.Go(func() error { return finish(ctx, c, w.workflow.Name(), fmt.Sprint("run-", i), activities) })
 	}
 	if err := runs.Wait(); err != nil {
-		return usage{}, err
+		return life{}, err
 	}
 	if err := c.Quiet(ctx); err != nil {
-		return usage{}, err
+		return life{}, err
 	}
-	return used(c).minus(before).over(float64(w.atOnce)), nil
+	ended := used(c)
+	deleted, err := c.Store.DeleteClosed(ctx, time.Now().Add(time.Hour), math.MaxInt)
+	if err == nil && deleted != w.atOnce {
+		err = fmt.Errorf("%d of %d runs were deleted", deleted, w.atOnce)
+	}
+	if err != nil {
+		return life{}, err
+	}
+	end := used(c)
+	return life{end.minus(before), end.minus(ended)}.over(float64(w.atOnce)), nil
 }
 
 // finish starts a run and waits for its end without asking for it all the time, which would count.
