@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
@@ -207,6 +208,29 @@ func TestRuleCreatedOnce(t *testing.T) {
 			w.settle()
 		}
 	})
+}
+
+// TestRuleAnswerTravels: an activity that has run does not run again because the table does not take its
+// answer, or because what is known of the activity is not deleted.
+func TestRuleAnswerTravels(t *testing.T) {
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		return workflow.Execute(ctx, callDouble.With(activity.Options{Heartbeat: time.Minute}), n)
+	})
+	for _, op := range []string{"file", "delete-task"} {
+		for _, kind := range []kind{failBefore, loseAnswer} {
+			t.Run(fmt.Sprint(op, " ", kind), func(t *testing.T) {
+				simulate(t, define, func(w *world) {
+					w.plan(fault{kind: kind, op: op, role: "task", always: true})
+					w.start("r", "main", "1")
+					w.ends("2")
+					require.Equal(w.t, 1, w.ran["r/1/activity-0"])
+					states, err := w.store.TasksOf(w.t.Context(), "r")
+					require.NoError(w.t, err)
+					require.Empty(w.t, states)
+				})
+			})
+		}
+	}
 }
 
 func TestRuleResumeAgain(t *testing.T) {

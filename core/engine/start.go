@@ -193,10 +193,14 @@ func (e *Engine) fileCarried(ctx context.Context, message Resume) error {
 		item.Event = history.Refile(item.Event, e.newFiling())
 		_, _, err = e.Runs.File(ctx, message.Run, item)
 	}
-	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoRun) {
-		return nil
+	if err != nil && !errors.Is(err, ErrTaken) && !errors.Is(err, ErrNoRun) {
+		return err
 	}
-	return err
+	if answer, ok := message.Carries.Event.(*history.ActivityResolved); ok { // its sender could not: see resolve
+		key := TaskKey{message.Run, generationOf(message.Carries.Key), answer.Seq}
+		return e.Tasks.DeleteTask(ctx, key)
+	}
+	return nil
 }
 
 func validate(request StartRequest) error {

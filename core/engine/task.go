@@ -118,10 +118,28 @@ func (t *try) resolved(task Task) *history.ActivityResolved {
 		Worker: t.e.config.Worker, Attempts: task.Failed}
 }
 
-// resolve files the answer of an activity, then resumes its run.
+// resolve files the answer of an activity, then resumes its run. The activity has run, and is not to run
+// again because the table does not take the answer now: then a resume carries it (rule 1).
 func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityResolved, tracked bool) error {
 	event.Seq = t.Command.Seq()
-	if _, _, err := e.Runs.File(ctx, t.Run, e.newItem(event, t.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
+	item := e.newItem(event, t.Generation, false)
+	err := e.fileAnswer(ctx, t, item, tracked)
+	if e.Together || !errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	e.warn(ctx, "an answer was not stored, and is sent instead", "run", t.Run, "activity", t.Command.Activity, "error", err)
+	return e.Queue.SendResumes(ctx, Resume{Run: t.Run, Carries: &item, Delay: spread(event.Seq)})
+}
+
+// fileAnswer files an answer, resumes the run, and deletes what is known of the activity. It leaves
+// half of the time for another way.
+func (e *Engine) fileAnswer(ctx context.Context, t Task, item Item, tracked bool) error {
+	if deadline, limited := ctx.Deadline(); limited && !e.Together {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(e.Clock.Now())/2)
+		defer cancel()
+	}
+	if _, _, err := e.Runs.File(ctx, t.Run, item); err != nil && !errors.Is(err, ErrNoRun) {
 		return err
 	}
 	if err := e.Queue.SendResumes(ctx, Resume{Run: t.Run}); err != nil { // "there already" is as good, and is followed by a resume all the same
@@ -131,6 +149,13 @@ func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityRes
 		return nil
 	}
 	return e.Tasks.DeleteTask(ctx, t.Key())
+}
+
+// spread delays what one partition of the table did not take at once, by 1 to 20 seconds: what many
+// activities of one run answer at one time is taken over that time.
+func spread(seq int64) time.Duration {
+	const most = 20
+	return time.Duration(1+seq%most) * time.Second
 }
 
 // again sends the next attempt; then this one may be acknowledged.
