@@ -256,7 +256,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if retention == 0 {
 		retention = -1
 	}
-	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: version(),
+	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: deploymentVersion(),
 		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}

@@ -99,6 +99,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`"stamp": \d+`), `"stamp": <stamp>`},
 	{regexp.MustCompile(`\d+ in flight`), `<n> in flight`}, // a message is acknowledged after what it brought about
 	{regexp.MustCompile(`"inFlight": \d+`), `"inFlight": <n>`},
+	{regexp.MustCompile(`(under version |"version": ")[0-9a-f]{16,40}\b`), "$1<version>"},
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 	{regexp.MustCompile(`(?m)^(! )? {8,}`), "$1        "},
 	{regexp.MustCompile(`(?m)^(! )? {2}\+<t> +`), "$1  +<t>  "},

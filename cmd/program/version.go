@@ -5,8 +5,11 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // module is this one's path: in other programs, a dependency.
@@ -54,6 +57,21 @@ func version() string {
 		}
 	}
 	return unversioned
+}
+
+// deploymentVersion tells this program's code from what ran before: the commit it was built from, its
+// version, or else a hash of the executable.
+func deploymentVersion() string {
+	if revision := system.Revision(); revision != "" {
+		return revision
+	}
+	if given := version(); strings.HasPrefix(given, "v") && !strings.HasSuffix(given, "+dirty") {
+		return given
+	}
+	if hash, err := system.Executable(); err == nil {
+		return hash
+	}
+	return version()
 }
 
 func engineVersion() string {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -54,9 +55,36 @@ func unblocks(summary *Summary) Resume {
 	return message
 }
 
-// UnblockOlder has all runs tried again that were blocked under another version than this deployment's: functions/timer, each
-// minute. It says how many are blocked, and how many of them are tried. A deployment that does not know its version tries none.
-func (e *Engine) UnblockOlder(ctx context.Context) (blocked, tried int, err error) {
+// Deployment is the code that blocked runs are tried again with.
+type Deployment struct {
+	// Version is its name; "" if none is known: then no run is tried again.
+	Version string
+	// Learned: functions/activate noted Version when it began, since no build and no parameter names it.
+	// Other functions that block runs do not know it.
+	Learned bool
+	// Since is when functions/activate first noted it.
+	Since time.Time
+}
+
+// overlap is how long functions of an older deployment may block runs after a newer one has begun: an
+// invocation's longest time.
+const overlap = 15 * time.Minute
+
+// retries says whether to try a run again that is blocked.
+func (d Deployment) retries(block *Block) bool {
+	if d.Version == "" || block.Version == d.Version {
+		return false
+	}
+	return !d.Learned || block.Since.Before(d.Since.Add(overlap))
+}
+
+// UnblockOlder has all runs tried again that were blocked under another version than a deployment's:
+// functions/timer, each minute. It returns how many are blocked, and how many of them are tried.
+//
+// If the version is learned, it also resumes one run that stays blocked, which does nothing to that run:
+// functions/activate may be new, and idle, and notes its version when it begins.
+func (e *Engine) UnblockOlder(ctx context.Context, deployed Deployment) (blocked, tried int, err error) {
+	asked := !deployed.Learned
 	cursor := ""
 	for {
 		page, next, err := e.Directory.List(ctx, ListQuery{Blocked: true, Limit: ShortestPage, Cursor: cursor})
@@ -64,14 +92,16 @@ func (e *Engine) UnblockOlder(ctx context.Context) (blocked, tried int, err erro
 			return blocked, tried, err
 		}
 		blocked += len(page)
-		var resumes []Resume
+		var resumes, asks []Resume
 		for _, run := range page {
-			if e.config.Version != "" && run.Blocked.Version != e.config.Version {
+			if deployed.retries(run.Blocked) {
 				resumes = append(resumes, unblocks(run))
+			} else if !asked {
+				asked, asks = true, append(asks, Resume{Run: run.Run})
 			}
 		}
-		if len(resumes) > 0 {
-			if err := e.Queue.SendResumes(ctx, resumes...); err != nil {
+		if len(resumes)+len(asks) > 0 {
+			if err := e.Queue.SendResumes(ctx, append(asks, resumes...)...); err != nil {
 				return blocked, tried, err
 			}
 		}

@@ -338,27 +338,69 @@ func TestBlockedUntilTheCodeAgrees(t *testing.T) {
 	})
 }
 
+// TestUnblockedByALearnedVersion: where no build names the version, functions/activate notes its own.
+// What it blocked, and what other functions blocked before it began, is tried again once; and a run that
+// stays blocked has functions/activate begin, so that it notes that it is new.
+func TestUnblockedByALearnedVersion(t *testing.T) {
+	simulate(t, oneSignal, func(w *world) {
+		began := time.Now()
+		block := func(run, version string, since time.Duration) {
+			w.start(run, "main", "1")
+			w.settle()
+			require.NoError(w.t, w.store.Block(w.t.Context(), run, &engine.Block{ID: run, Version: version, Since: began.Add(since)}))
+		}
+		block("a", "old", time.Second)
+		block("b", "", -time.Second)
+		block("c", "new", 0)
+		block("d", "", time.Hour)
+		unblock := func(deployed engine.Deployment) (blocked, tried int) {
+			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) (err error) {
+				blocked, tried, err = e.UnblockOlder(ctx, deployed)
+				return err
+			}))
+			return blocked, tried
+		}
+		blocked, tried := unblock(engine.Deployment{Learned: true})
+		require.Equal(w.t, [2]int{4, 0}, [2]int{blocked, tried})
+		require.Len(w.t, w.take(""), 1, "functions/activate begins")
+		blocked, tried = unblock(engine.Deployment{Learned: true, Version: "new", Since: began})
+		require.Equal(w.t, [2]int{4, 2}, [2]int{blocked, tried})
+		w.settle()
+		for run, still := range map[string]bool{"a": false, "b": false, "c": true, "d": true} {
+			require.Equal(w.t, still, w.summary(run).Blocked != nil, run)
+		}
+		blocked, tried = unblock(engine.Deployment{Learned: true, Version: "new", Since: began})
+		require.Equal(w.t, [2]int{2, 0}, [2]int{blocked, tried})
+		w.settle()
+	})
+}
+
 // TestUnblockedByTheNextDeployment: nobody has to ask for it, and nothing is tried again under the version that failed.
 func TestUnblockedByTheNextDeployment(t *testing.T) {
 	simulate(t, twoStarted, func(w *world) {
 		w.start("r", "main", "1")
 		w.signal("r", "m1", "go", `"a"`)
 		w.settle()
+		version := "1"
+		upgrade := func(to string, define func(w *world) []workflow.Definition) {
+			version = to
+			w.upgrade(to, define)
+		}
 		older := func(blocked, tried int) {
 			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-				b, n, err := e.UnblockOlder(ctx)
+				b, n, err := e.UnblockOlder(ctx, engine.Deployment{Version: version})
 				require.Equal(w.t, [2]int{blocked, tried}, [2]int{b, n})
 				return err
 			}))
 		}
 		older(0, 0)
-		w.upgrade("2", oneTimer)
+		upgrade("2", oneTimer)
 		w.signal("r", "m2", "go", `"b"`)
 		w.isBlocked(engine.ReasonNondeterminism, "ran-double")
 		older(1, 0)
-		w.upgrade("", twoStarted)
+		upgrade("", twoStarted)
 		older(1, 0)
-		w.upgrade("3", twoStarted)
+		upgrade("3", twoStarted)
 		older(1, 1)
 		w.ends("2")
 	})

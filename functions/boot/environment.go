@@ -2,13 +2,13 @@ package boot
 
 import (
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/infra/api"
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // environment is what template.yaml tells a function.
@@ -16,11 +16,12 @@ type environment struct {
 	table, bucket        string
 	resumes, tasks, dead string // URLs of queues
 	stack                string // that the function is of
-	version              string // of the deployment
+	version              string // of the deployment; "" if neither a parameter nor the build names it
 	kmsKey               string // ARN of the key in KMS that values are sealed under; empty: they are not sealed
 	worker               string // where this process logs
 	retention            time.Duration
 	access               api.Access // of callers of functions/api
+	shards               int
 }
 
 // readEnvironment names all that is missing at once.
@@ -44,35 +45,22 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 		}
 	}
 	e.retention = time.Duration(days) * 24 * time.Hour
+	const fewest, mostShards = 8, 1024
+	if text := getenv("REPRISE_SHARDS"); text != "" {
+		e.shards, err = strconv.Atoi(text)
+		if err != nil || e.shards < fewest || e.shards > mostShards {
+			return e, fmt.Errorf("REPRISE_SHARDS is %q: a number of shards, %d to %d", text, fewest, mostShards)
+		}
+	}
 	e.access = api.BySignature
 	if getenv("REPRISE_AUTHORIZER") == "NONE" {
 		e.access = api.ByNothing
 	}
 	if e.version == "" {
-		e.version = builtFrom()
+		e.version = system.Revision()
 	}
 	e.worker = strings.TrimPrefix(getenv("AWS_LAMBDA_FUNCTION_NAME")+" "+getenv("AWS_LAMBDA_LOG_STREAM_NAME"), " ")
 	return e, nil
-}
-
-// builtFrom is the revision that the binary was built from, the same for all functions of a build; empty if it is not known
-// or not all of it was committed: such builds cannot be told apart.
-func builtFrom() string {
-	revision, modified := "", ""
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range build.Settings {
-			switch setting.Key {
-			case "vcs.revision":
-				revision = setting.Value
-			case "vcs.modified":
-				modified = setting.Value
-			}
-		}
-	}
-	if modified != "false" {
-		return ""
-	}
-	return revision
 }
 
 // setVariables sets the environment variables that the parameter Variables of template.yaml names:

@@ -122,7 +122,7 @@ type bench struct {
 var (
 	greet = activity.New("greet", func(_ context.Context, name string) (string, error) {
 		return "hello " + name, nil
-	})
+	}).With(activity.Options{Heartbeat: time.Minute}) // so a task reads the table before it runs
 	hello = workflow.New("hello", func(ctx workflow.Context, name string) (string, error) {
 		return workflow.Execute(ctx, greet, name)
 	})

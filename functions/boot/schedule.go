@@ -9,6 +9,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
 )
 
 // HandleSchedule is functions/timer, once a minute: timers that are due soon go to the queue; runs that
@@ -23,13 +25,16 @@ func (s *System) HandleSchedule(ctx context.Context) error {
 		defer cancel()
 	}
 	var fired, blocked, tried, deleted int
-	var firing, unblocking, sweeping error
+	var firing, unblocking, sweeping, checking error
 	var chores sync.WaitGroup
 	chores.Go(func() { fired, firing = s.Engine.FireDue(ctx) })
-	chores.Go(func() { blocked, tried, unblocking = s.Engine.UnblockOlder(ctx) })
+	chores.Go(func() { blocked, tried, unblocking = s.unblockOlder(ctx) })
 	chores.Go(func() {
 		deleted, sweeping = s.Store.DeleteClosed(ctx, time.Now().Add(-s.Retention), math.MaxInt)
 	})
+	if s.CheckTable != nil {
+		chores.Go(func() { checking = s.CheckTable(ctx) })
+	}
 	chores.Wait()
 	if unblocking == nil {
 		s.measure("BlockedRuns", blocked)
@@ -37,7 +42,19 @@ func (s *System) HandleSchedule(ctx context.Context) error {
 	if fired+tried+deleted > 0 {
 		s.Logger.InfoContext(ctx, "chores", "timers", fired, "unblocked", tried, "deleted", deleted)
 	}
-	return errors.Join(wrap("timers were not handed over", firing), wrap("blocked runs were not tried", unblocking), wrap("ended runs were not deleted", sweeping))
+	return errors.Join(wrap("timers were not handed over", firing), wrap("blocked runs were not tried", unblocking), wrap("ended runs were not deleted", sweeping),
+		wrap("the table was not checked", checking))
+}
+
+// unblockOlder has runs tried again that were blocked under another version than the one deployed.
+func (s *System) unblockOlder(ctx context.Context) (blocked, tried int, err error) {
+	deployed := engine.Deployment{Version: s.Version}
+	if s.Deployed != nil {
+		if deployed, err = s.Deployed(ctx); err != nil {
+			return 0, 0, err
+		}
+	}
+	return s.Engine.UnblockOlder(ctx, deployed)
 }
 
 func wrap(what string, err error) error {

@@ -2,7 +2,6 @@ package boot
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -42,8 +41,12 @@ type Parts struct {
 	// Resumes and Tasks are the URLs of the queues that messages are received from.
 	Resumes, Tasks string
 	Definitions    []workflow.Definition
-	// Version of the deployment: see [engine.Config].
+	// Version of the deployment: see [engine.Config]. "" if nothing names it.
 	Version string
+	// Deployed gives the version that functions/activate has noted, where Version is "" (timer).
+	Deployed func(context.Context) (engine.Deployment, error)
+	// CheckTable says whether the table holds what this deployment would not find (timer). Nil: it does not.
+	CheckTable func(context.Context) error
 	// Worker names this process in the history of attempts.
 	Worker string
 	Logger *slog.Logger
@@ -83,11 +86,9 @@ func newAuthor() string {
 	return system.NewID()[:length]
 }
 
-// keyed reads the key that signs completion tokens. Most functions do without: each start of theirs is a request faster.
-type keyed func(context.Context, *dynamo.Store) ([]byte, error)
-
 // open makes the system that the environment names.
-func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, definitions []workflow.Definition, key keyed) (*System, error) {
+func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, definitions []workflow.Definition,
+	first ...preparation) (*System, error) {
 	env, err := readEnvironment(getenv)
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 		bare := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table}) // data keys are not sealed by themselves
 		codec.Seal = seal.New(kms.New(kms.Config{Client: awskms.NewFromConfig(config), Key: env.kmsKey, Table: env.table, Wrapped: bare}))
 	}
-	store := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec})
+	store := dynamo.New(dynamo.Config{Client: dynamo.NewClient(config), Table: env.table, Codec: codec, Shards: env.shards})
 	parts := Parts{
 		Store: store,
 		Queue: sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks,
@@ -112,9 +113,9 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention, Seal: codec.Seal,
 		Access: env.access,
 	}
-	if key != nil {
-		if parts.TokenKey, err = key(ctx, store); err != nil {
-			return nil, fmt.Errorf("the key that signs completion tokens was not read: %w", err)
+	for _, prepare := range first {
+		if err := prepare(ctx, store, &parts); err != nil {
+			return nil, err
 		}
 	}
 	return New(parts)

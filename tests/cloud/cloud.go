@@ -105,7 +105,7 @@ func (d *Database) system(ctx context.Context, c *Cloud, table string, transport
 		Store:    store,
 		Queue: sqs.New(sqs.Config{Client: awssqs.NewFromConfig(toQueues), Resumes: resumes, Tasks: tasks,
 			Codec: store.Codec(), Meter: c.Meter}),
-		Resumes:  resumes, Tasks: tasks, Definitions: definitions, Version: "1", Worker: "cloud", Logger: slog.New(slog.DiscardHandler),
+		Resumes: resumes, Tasks: tasks, Definitions: definitions, Version: "1", Worker: "cloud", Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

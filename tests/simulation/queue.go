@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -321,7 +322,7 @@ func (s *simulation) fire() {
 	s.invoke(p, "fires timers", 0, nil, func(ctx context.Context, _ time.Time) []error {
 		_, err := p.engine.FireDue(ctx)
 		if !s.limits.together {
-			_, _, unblocked := p.engine.UnblockOlder(ctx)
+			_, _, unblocked := p.engine.UnblockOlder(ctx, engine.Deployment{Version: strconv.Itoa(p.version)})
 			err = cmp.Or(err, unblocked)
 		}
 		return []error{err}

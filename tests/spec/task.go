@@ -28,6 +28,18 @@ func (m *Model) task(s *State, add adder) {
 		t.send(Letter{Task, w.Run, w.Generation, command | (attempt+1)<<3}, 0)
 		next(atAcknowledge, "sends the next attempt of task")
 	case atFile:
+		if s.Budget.Lost > 0 { // filed or not, it is not known: a resume carries it
+			for _, filed := range [2]bool{false, true} {
+				u := t
+				u.Budget.Lost--
+				if filed {
+					m.file(&u, w.Run, w.Generation, itemResult<<command)
+				}
+				u.send(Letter{Fired, w.Run, w.Generation, command}, 0)
+				u.Worker.At = atAcknowledge
+				add(u, true, m.say("FAULT worker gets no answer, and sends the resume that carries the result of task ", digit(command)))
+			}
+		}
 		there := m.file(&t, w.Run, w.Generation, itemResult<<command)
 		if m.scenario.Token {
 			r.Used |= 1 << command

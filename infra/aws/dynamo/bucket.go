@@ -1,8 +1,11 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,12 +30,24 @@ const (
 	minute     = time.Minute
 )
 
-// bucket is an entry of the list.
-type bucket struct{ name, mark string }
+// The list has 16 partitions, and an older one: what is there was put there by an older version. A bucket
+// may be in two of them. Each entry is taken off by the rules above, as if the others were not there.
+
+// bucket is on the list, in one entry or two.
+type bucket struct {
+	name    string
+	entries []entry
+}
+
+// entry of a bucket in one partition of the list.
+type entry struct{ list, mark string }
+
+// listOf is the partition of the list that a bucket is put into.
+func listOf(bucket string) string { return bucketsPartition + "#" + shardOf(bucket, bucketLists) }
 
 // listBucket puts a bucket on the list, with a new mark.
 func (s *Store) listBucket(ctx context.Context, c call, name string) error {
-	r := keyOf(bucketsPartition, name)
+	r := keyOf(listOf(name), name)
 	r["mark"] = text(rand.Text())
 	return s.putRow(ctx, c, &dynamodb.PutItemInput{Item: r})
 }
@@ -43,12 +58,14 @@ func (s *Store) unlistIfOver(ctx context.Context, b bucket) error {
 	if err != nil || s.now().Before(begin.Add(minute)) {
 		return err
 	}
-	err = s.deleteRow(ctx, call{name: "unlist bucket"}, &dynamodb.DeleteItemInput{Key: keyOf(bucketsPartition, b.name),
-		ConditionExpression: aws.String("mark = :mark"), ExpressionAttributeValues: row{":mark": text(b.mark)}})
-	if refused(err) {
-		return nil
+	for _, e := range b.entries {
+		err := s.deleteRow(ctx, call{name: "unlist bucket"}, &dynamodb.DeleteItemInput{Key: keyOf(e.list, b.name),
+			ConditionExpression: aws.String("mark = :mark"), ExpressionAttributeValues: row{":mark": text(e.mark)}})
+		if err != nil && !refused(err) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // bucketsBefore lists the buckets that begin before a time, the oldest first.
@@ -57,18 +74,44 @@ func (s *Store) bucketsBefore(ctx context.Context, before time.Time) (listed []b
 	if bound.Before(before) {
 		bound = bound.Add(minute)
 	}
+	lists := []string{bucketsPartition}
+	for i := range bucketLists {
+		lists = append(lists, bucketsPartition+"#"+strconv.Itoa(i))
+	}
+	found := make([][]bucket, len(lists))
+	err = each(ctx, len(lists), func(ctx context.Context, i int) (err error) {
+		found[i], err = s.readList(ctx, lists[i], minuteOf(bound))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range slices.SortedStableFunc(slices.Values(slices.Concat(found...)), byName) {
+		if last := len(listed) - 1; last >= 0 && listed[last].name == b.name {
+			listed[last].entries = append(listed[last].entries, b.entries...)
+		} else {
+			listed = append(listed, b)
+		}
+	}
+	return listed, nil
+}
+
+func byName(a, b bucket) int { return cmp.Compare(a.name, b.name) }
+
+// readList reads the buckets of one partition of the list that begin before a minute.
+func (s *Store) readList(ctx context.Context, list, bound string) (listed []bucket, err error) {
 	var start row
 	for {
 		out, err := s.query(ctx, call{name: "due"}, &dynamodb.QueryInput{
 			KeyConditionExpression:    aws.String("pk = :buckets AND sk < :bound"),
-			ExpressionAttributeValues: row{":buckets": text(bucketsPartition), ":bound": text(minuteOf(bound))},
+			ExpressionAttributeValues: row{":buckets": text(list), ":bound": text(bound)},
 			ConsistentRead:            aws.Bool(true), ExclusiveStartKey: start,
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range out.Items {
-			listed = append(listed, bucket{textOf(r, "sk"), textOf(r, "mark")})
+			listed = append(listed, bucket{textOf(r, "sk"), []entry{{list, textOf(r, "mark")}}})
 		}
 		if start = out.LastEvaluatedKey; start == nil {
 			return listed, nil

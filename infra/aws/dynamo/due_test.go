@@ -4,11 +4,15 @@ package dynamo_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +34,9 @@ func (s *subject) due(before time.Time) (seqs []int64) {
 	return seqs
 }
 
+// reading is how often the list of buckets is queried when it is read.
+var reading = slices.Repeat([]string{"Query"}, 17)
+
 func TestEmptyBucketsLeaveTheList(t *testing.T) {
 	w := &wire{Client: client}
 	store, _ := open(t, dynamo.Config{Client: w})
@@ -43,7 +50,7 @@ func TestEmptyBucketsLeaveTheList(t *testing.T) {
 	for range 2 { // its minute is yet to come: somebody may know that it is on the list
 		w.requests()
 		require.Empty(t, s.due(at.Add(time.Second)))
-		require.Equal(t, []string{"Query", "Query"}, w.requests())
+		require.Equal(t, append(reading, "Query"), w.requests())
 	}
 	require.NoError(t, s.PutDue(t.Context(), timer(at, 2)))
 	require.Equal(t, []string{"PutItem"}, w.requests(), "its bucket is still there")
@@ -52,37 +59,101 @@ func TestEmptyBucketsLeaveTheList(t *testing.T) {
 	now = at.Add(time.Minute)
 	w.requests()
 	require.Empty(t, s.due(now))
-	require.Equal(t, []string{"Query", "Query", "DeleteItem"}, w.requests())
+	require.Equal(t, append(reading, "Query", "DeleteItem"), w.requests())
 	require.Empty(t, s.due(now))
-	require.Equal(t, []string{"Query"}, w.requests())
+	require.Equal(t, reading, w.requests())
 	require.NoError(t, s.PutDue(t.Context(), timer(at, 3)))
 	require.Equal(t, []int64{3}, s.due(now), "late, but not lost")
 }
 
 // TestTimerPutWhileItsBucketLeavesTheList puts a timer at each point of a removal.
 func TestTimerPutWhileItsBucketLeavesTheList(t *testing.T) {
-	for point := range 4 {
+	const last = 17 + 2 // after the list's partitions, the bucket and the removal
+	for point := range last + 1 {
 		w := &wire{Client: client}
 		store, config := open(t, dynamo.Config{Client: w})
 		s := &subject{t, store}
 		require.NoError(t, s.PutDue(t.Context(), timer(began, 1)))
 		require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(began, 1)}))
+		var mu sync.Mutex
 		requests := 0
 		w.around = func(_ string, do func() error) error {
-			if requests == point {
-				requests = 99
+			mu.Lock()
+			now := requests == point
+			requests++
+			mu.Unlock()
+			if now {
 				require.NoError(t, dynamo.New(dynamo.Config{Client: client, Table: config.Table, Codec: config.Codec}).PutDue(t.Context(), timer(began, 2)))
 			}
-			requests++
 			return do()
 		}
 		s.due(began.Add(time.Hour))
 		w.around = nil
-		if point == 3 { // the list, the bucket, the removal
+		if point == last {
 			require.NoError(t, s.PutDue(t.Context(), timer(began, 2)))
 		}
 		require.Equal(t, []int64{2}, s.due(began.Add(time.Hour)), "point %d", point)
 	}
+}
+
+// TestListOfBucketsIsSpread: buckets are listed in many partitions, so that many functions may put timers
+// of many minutes at one time.
+func TestListOfBucketsIsSpread(t *testing.T) {
+	store, config := open(t, dynamo.Config{})
+	s := &subject{t, store}
+	const many = 200
+	for i := range many {
+		at := began.Add(time.Duration(i) * time.Minute)
+		require.NoError(t, s.PutDue(t.Context(), timer(at, int64(i))))
+	}
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &config.Table})
+	require.NoError(t, err)
+	listed := map[string]int{}
+	for _, r := range out.Items {
+		if pk := r["pk"].(*types.AttributeValueMemberS).Value; strings.HasPrefix(pk, "buckets") {
+			listed[pk]++
+		}
+	}
+	require.Len(t, listed, 16)
+	for list, buckets := range listed {
+		require.Less(t, buckets, many/4, list)
+	}
+	require.Len(t, s.due(began.AddDate(1, 0, 0)), many)
+}
+
+// TestBucketsOfOlderVersions: a bucket that an older version put on its list is found, once, also when it
+// is on the present one, too; and it leaves both.
+func TestBucketsOfOlderVersions(t *testing.T) {
+	store, config := open(t, dynamo.Config{})
+	s := &subject{t, store}
+	at := began.Add(30 * time.Minute)
+	require.NoError(t, s.PutDue(t.Context(), timer(at, 1)))
+	require.NoError(t, s.PutDue(t.Context(), timer(at.Add(time.Hour), 2)))
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &config.Table})
+	require.NoError(t, err)
+	for i, r := range out.Items {
+		pk := r["pk"].(*types.AttributeValueMemberS)
+		if !strings.HasPrefix(pk.Value, "buckets") {
+			continue
+		}
+		older := maps.Clone(r)
+		older["pk"] = &types.AttributeValueMemberS{Value: "buckets"}
+		older["mark"] = &types.AttributeValueMemberS{Value: fmt.Sprint("older", i)}
+		_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &config.Table, Item: older})
+		require.NoError(t, err)
+		if strings.HasPrefix(r["sk"].(*types.AttributeValueMemberS).Value, at.UTC().Format("2006-01-02T15:04")) {
+			continue
+		}
+		_, err = client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &config.Table,
+			Key: map[string]types.AttributeValue{"pk": r["pk"], "sk": r["sk"]}})
+		require.NoError(t, err)
+	}
+	later := at.Add(24 * time.Hour)
+	require.Equal(t, []int64{1, 2}, s.due(later))
+	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 1), timer(at.Add(time.Hour), 2)}))
+	store.At(func() time.Time { return later })
+	require.Empty(t, s.due(later))
+	require.Zero(t, rows(t, config.Table))
 }
 
 func TestNoTimerIsLost(t *testing.T) {

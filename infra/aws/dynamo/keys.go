@@ -17,7 +17,7 @@ import (
 const (
 	runPrefix        = "run#"
 	duePrefix        = "due#"
-	bucketsPartition = "buckets"
+	bucketsPartition = "buckets" // of older versions; now "buckets#0", "buckets#1", …
 	keyPartition     = "key"
 )
 
@@ -32,8 +32,15 @@ const (
 // tokenKey is the sort key of the key that signs tokens.
 const tokenKey = "token"
 
-// shards is how many partitions of an index, or of a minute, share the load. It is part of what is stored: never changed.
-const shards = 8
+const (
+	// fewestShards is how many partitions of an index share the load, unless Config.Shards is more.
+	fewestShards = 8
+	// timerShards is how many partitions the timers of one minute share. It is part of what is stored:
+	// never changed.
+	timerShards = 8
+	// bucketLists is how many partitions the list of buckets has. A bucket is in the one of its name.
+	bucketLists = 16
+)
 
 // longestKey is how many bytes a sort key has at most: DynamoDB's limit.
 const longestKey = 1024
@@ -61,11 +68,11 @@ func taskKey(key engine.TaskKey) string {
 	return fmt.Sprintf("%s%09d#%d", taskPrefix, key.Generation, key.Seq)
 }
 
-// shardOf spreads runs evenly, the same run always to the same shard.
-func shardOf(run string) string {
+// shardOf spreads names evenly over some shards, the same name always to the same shard.
+func shardOf(name string, shards int) string {
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(run))
-	return strconv.Itoa(int(hash.Sum32() % shards))
+	_, _ = hash.Write([]byte(name))
+	return strconv.Itoa(int(hash.Sum32() % uint32(shards)))
 }
 
 // listedKey is the listing's partition of runs of one status in one shard.
@@ -83,7 +90,9 @@ func sortable(t time.Time) string { return t.UTC().Format(sortableTime) }
 func minuteOf(at time.Time) string { return at.UTC().Truncate(time.Minute).Format(time.RFC3339) }
 
 // bucketOf is the bucket of a timer: of its minute, and one shard of that.
-func bucketOf(timer engine.DueTimer) string { return minuteOf(timer.At) + "#" + shardOf(timer.Run) }
+func bucketOf(timer engine.DueTimer) string {
+	return minuteOf(timer.At) + "#" + shardOf(timer.Run, timerShards)
+}
 
 // beginOf gives when a bucket begins.
 func beginOf(bucket string) (time.Time, error) {

@@ -60,7 +60,7 @@ func TestTimersAreTheirKeys(t *testing.T) {
 
 // TestShardsAreStored: what is in the tables of others was put by this function.
 func TestShardsAreStored(t *testing.T) {
-	require.Equal(t, []string{"5", "5", "5", "2"}, []string{shardOf(""), shardOf("r"), shardOf("order-4711"), shardOf("größe")})
+	require.Equal(t, []string{"5", "5", "5", "2"}, []string{shardOf("", 8), shardOf("r", 8), shardOf("order-4711", 8), shardOf("größe", 8)})
 }
 
 func TestCursors(t *testing.T) {

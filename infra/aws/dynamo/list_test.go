@@ -80,7 +80,7 @@ func (x *index) add(t *testing.T, indexed, there *engine.Summary) {
 	x.table[textOf(r, "pk")] = r
 	entry := keyOf(partition(indexed.Run), summaryKey)
 	entry["started"], entry["workflow"] = text(startedKey(indexed.Started, indexed.Run)), text(indexed.Workflow)
-	listed := listedKey(indexed.Status, shardOf(indexed.Run))
+	listed := listedKey(indexed.Status, shardOf(indexed.Run, fewestShards))
 	entry["listed"] = text(listed)
 	x.rows[listed] = append(x.rows[listed], entry)
 }

@@ -53,7 +53,7 @@ func (s *Store) newMerge(query engine.ListQuery, at string, limit int) *merge {
 	if query.Status != "" {
 		listing = []history.Status{query.Status}
 	}
-	for i := range shards {
+	for i := range s.shards {
 		shard := strconv.Itoa(i)
 		if query.Blocked {
 			m.streams = append(m.streams, &stream{index: blockedIndex, attribute: "stuck", partition: shard, at: at})

@@ -90,7 +90,7 @@ func (s *Store) DeleteClosed(ctx context.Context, before time.Time, limit int) (
 // all, none is always the last.
 func (s *Store) partsOfListing() (parts []*partOfListing) {
 	for _, status := range closedStatuses() {
-		for i := range shards {
+		for i := range s.shards {
 			parts = append(parts, &partOfListing{listed: listedKey(status, strconv.Itoa(i))})
 		}
 	}

@@ -46,6 +46,10 @@ type Config struct {
 	Codec offload.Codec
 	// Meter may be nil.
 	Meter Meter
+	// Shards is how many partitions the listing has for each status, and the index of blocked runs. Each
+	// takes 1,000 write units a second; a start, an end and an attribute's change need one or two. Zero: 8,
+	// which is also the least. It may be raised later, and not lowered: see [Store.CheckShards].
+	Shards int
 }
 
 // Store implements [engine.Runs], [engine.Directory], [engine.Due] and [engine.Tasks]. It may be used by any number of
@@ -58,6 +62,7 @@ type Store struct {
 	table  string
 	codec  offload.Codec
 	meter  Meter
+	shards int
 	// returns has DynamoDB say what a request cost, where somebody wants to know.
 	returns types.ReturnConsumedCapacity
 
@@ -68,7 +73,7 @@ type Store struct {
 
 // New makes a store over a table that is there.
 func New(config Config) *Store {
-	s := &Store{client: config.Client, table: config.Table, codec: config.Codec, meter: config.Meter, now: time.Now, pause: aws.Pause,
+	s := &Store{client: config.Client, table: config.Table, codec: config.Codec, meter: config.Meter, shards: max(config.Shards, fewestShards), now: time.Now, pause: aws.Pause,
 		buckets: &names{}}
 	if s.codec.Places != nil {
 		s.codec.Places = &saying{Places: s.codec.Places, store: s, said: &names{}}

@@ -83,7 +83,7 @@ func (s *Store) summaryRow(ctx context.Context, run string, summary *engine.Summ
 	}
 	r := row{
 		"body": body, "generation": number(int64(summary.Generation)), "status": text(string(summary.Status)), "workflow": text(summary.Workflow),
-		"started": text(startedKey(summary.Started, run)), "listed": text(listedKey(summary.Status, shardOf(run))),
+		"started": text(startedKey(summary.Started, run)), "listed": text(listedKey(summary.Status, shardOf(run, s.shards))),
 	}
 	if summary.Status.Closed() {
 		r["closed"] = number(summary.Closed.Unix())
@@ -97,7 +97,7 @@ func (s *Store) blockRow(ctx context.Context, run string, block *engine.Block) (
 	if err != nil {
 		return nil, err
 	}
-	return row{"blocked": text(string(mark)), "mark": text(block.ID), "stuck": text(shardOf(run))}, nil
+	return row{"blocked": text(string(mark)), "mark": text(block.ID), "stuck": text(shardOf(run, s.shards))}, nil
 }
 
 // update is an update expression in the making. Names of attributes are replaced throughout: many are reserved words.
