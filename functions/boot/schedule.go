@@ -31,6 +31,11 @@ func (s *System) HandleSchedule(ctx context.Context) error {
 	chores.Go(func() { blocked, tried, unblocking = s.unblockOlder(ctx) })
 	chores.Go(func() {
 		deleted, sweeping = s.Store.DeleteClosed(ctx, time.Now().Add(-s.Retention), math.MaxInt)
+		const reserve = 6 * time.Second // it begins nothing in the last five
+		if end, limited := ctx.Deadline(); limited && deleted > 0 && time.Until(end) < reserve {
+			s.Logger.WarnContext(ctx, "retention used up its time, and continues in the next minute: "+
+				"if that goes on for days, raise TimerMemory", "deleted", deleted)
+		}
 	})
 	if s.CheckTable != nil {
 		chores.Go(func() { checking = s.CheckTable(ctx) })
