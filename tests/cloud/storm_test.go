@@ -74,12 +74,13 @@ func TestStartStorm(t *testing.T) {
 	t.Cleanup(c.Close)
 	c.queues.hold(resumes) // until all is there at once
 	door := c.door(t, &answers{})
-	sent, pages := 0, 0
+	sent, pages, begun := 0, 0, time.Now()
 	for cursor, more := "", true; more; {
 		page, err := door.Rebuild(t.Context(), cursor)
 		require.NoError(t, err)
 		sent, pages, cursor, more = sent+page.Sent, pages+1, page.Next, page.Next != ""
 	}
+	took := time.Since(begun)
 	c.queues.release(resumes, concurrency)
 	require.NoError(t, c.Quiet(t.Context()))
 	for i := range runs {
@@ -89,8 +90,8 @@ func TestStartStorm(t *testing.T) {
 	most := c.queues.queues[resumes].most
 	require.LessOrEqual(t, most, concurrency)
 	require.LessOrEqual(t, replays.Load(), int64(2*runs), "a run is replayed once, or where two of its messages came apart")
-	t.Logf("%d runs; rebuilt in %d pages, which said %d messages; %d resumes in %d invocations, %d at one time; %d tasks in %d invocations; %d replays",
-		runs, pages, sent, ofResumes.Messages, ofResumes.Receives, most, ofTasks.Messages, ofTasks.Receives, replays.Load())
+	t.Logf("%d runs; rebuilt in %s by %d pages, which said %d messages; %d resumes in %d invocations, %d at one time; %d tasks in %d invocations; %d replays",
+		runs, took.Round(10*time.Millisecond), pages, sent, ofResumes.Messages, ofResumes.Receives, most, ofTasks.Messages, ofTasks.Receives, replays.Load())
 }
 
 // hold has no message of a queue received.
