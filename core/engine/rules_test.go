@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -227,6 +228,36 @@ func TestRuleAnswerTravels(t *testing.T) {
 					states, err := w.store.TasksOf(w.t.Context(), "r")
 					require.NoError(w.t, err)
 					require.Empty(w.t, states)
+				})
+			})
+		}
+	}
+}
+
+// TestRuleAnswerTravelsAttempt: an attempt that has failed does not run again as the same attempt because
+// the table does not take what is known of it.
+func TestRuleAnswerTravelsAttempt(t *testing.T) {
+	for _, op := range []string{"load-task", "save-task"} {
+		for _, kind := range []kind{failBefore, loseAnswer} {
+			t.Run(fmt.Sprint(op, " ", kind), func(t *testing.T) {
+				var attempts []int
+				failsOnce := activity.New("fails-once", func(ctx context.Context, n int) (int, error) {
+					attempts = append(attempts, activity.InfoOf(ctx).Attempt)
+					if len(attempts) == 1 {
+						return 0, errors.New("not yet")
+					}
+					return 2 * n, nil
+				})
+				define := func(*world) []workflow.Definition {
+					return []workflow.Definition{failsOnce, workflow.New("main", func(ctx workflow.Context, n int) (int, error) {
+						return workflow.Execute(ctx, failsOnce, n)
+					})}
+				}
+				simulate(t, define, func(w *world) {
+					w.plan(fault{kind: kind, op: op, role: "task"})
+					w.start("r", "main", "1")
+					w.ends("2")
+					require.Equal(w.t, []int{1, 2}, attempts)
 				})
 			})
 		}

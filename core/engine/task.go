@@ -45,7 +45,7 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 		return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 	}
 	if wait, again := a.retry(ctx); again {
-		return e.again(ctx, t, a, wait, under)
+		return e.againAnyway(ctx, t, a, wait, under)
 	}
 	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 }
@@ -131,14 +131,19 @@ func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityRes
 	return e.Queue.SendResumes(ctx, Resume{Run: t.Run, Carries: &item, Delay: spread(event.Seq)})
 }
 
-// fileAnswer files an answer, resumes the run, and deletes what is known of the activity. It leaves
-// half of the time for another way.
-func (e *Engine) fileAnswer(ctx context.Context, t Task, item Item, tracked bool) error {
-	if deadline, limited := ctx.Deadline(); limited && !e.Together {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(e.Clock.Now())/2)
-		defer cancel()
+// halfTime leaves half of the time for another way, where there is one.
+func (e *Engine) halfTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, limited := ctx.Deadline()
+	if !limited || e.Together {
+		return ctx, func() {}
 	}
+	return context.WithTimeout(ctx, deadline.Sub(e.Clock.Now())/2)
+}
+
+// fileAnswer files an answer, resumes the run, and deletes what is known of the activity.
+func (e *Engine) fileAnswer(ctx context.Context, t Task, item Item, tracked bool) error {
+	ctx, cancel := e.halfTime(ctx)
+	defer cancel()
 	if _, _, err := e.Runs.File(ctx, t.Run, item); err != nil && !errors.Is(err, ErrNoRun) {
 		return err
 	}
@@ -165,24 +170,43 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 		return err
 	}
 	cancelled := state != nil && state.Cancelled
-	failed, due := keep(t.Failed, a.failed()), e.Clock.Now().Add(wait)
+	next := e.nextAttempt(t, a, wait)
 	if !cancelled {
-		next := TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt + 1, Failure: a.failure.Error(), Next: due, Failed: failed}
+		known := TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: next.Attempt,
+			Failure: a.failure.Error(), Next: next.Sent, Failed: next.Failed}
 		if state != nil {
-			next.Details = state.Details
+			known.Details = state.Details
 		}
-		if err := e.Tasks.SaveTask(ctx, &next); err != nil {
+		if err := e.Tasks.SaveTask(ctx, &known); err != nil {
 			return err
 		}
 		cancelled = under.cancelled() // in between
 	}
 	if cancelled {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled between two attempts"), Number: t.Attempt,
-			Started: a.started, Attempts: failed}, true)
+			Started: a.started, Attempts: next.Failed}, true)
 	}
 	e.watch.changed(t.Run)
-	t.Attempt, t.Failed, t.Sent = t.Attempt+1, failed, due
-	return e.sendTask(ctx, t, wait)
+	return e.sendTask(ctx, next, wait)
+}
+
+// nextAttempt gives the task of the next attempt, which is due after a wait.
+func (e *Engine) nextAttempt(t Task, a *try, wait time.Duration) Task {
+	t.Attempt, t.Failed, t.Sent = t.Attempt+1, keep(t.Failed, a.failed()), e.Clock.Now().Add(wait)
+	return t
+}
+
+// againAnyway is again for an attempt that has run here, and is not to run again because the table does
+// not take what is known of it. The next attempt reads whether it is cancelled before it runs.
+func (e *Engine) againAnyway(ctx context.Context, t Task, a *try, wait time.Duration, under *underway) error {
+	half, cancel := e.halfTime(ctx)
+	defer cancel()
+	err := e.again(half, t, a, wait, under)
+	if e.Together || !errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	e.warn(ctx, "an attempt was not noted", "run", t.Run, "activity", t.Command.Activity, "error", err)
+	return e.sendTask(ctx, e.nextAttempt(t, a, wait), wait)
 }
 
 // sendTask sends a task after a wait, or as long before as a queue can delay it: then it is sent again.
