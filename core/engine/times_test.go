@@ -16,7 +16,7 @@ import (
 // start, since the world's clock is simulated and nothing in it is slow.
 
 // neverEnds is an activity that ends only when it is canceled.
-func neverEnds(_ *world, ctx context.Context, _ int) (string, error) {
+var neverEnds = func(_ *world, ctx context.Context, _ int) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }
