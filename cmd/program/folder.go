@@ -38,8 +38,9 @@ func (p *program) dataFolder(given string) (string, error) {
 	return folder, nil
 }
 
-// stateFolder is where the XDG base directory specification has a program keep such things. Another program of the same name
-// has another folder: the one that comes second adds a hash of its identity.
+// stateFolder is where the XDG base directory specification has a program keep such things. Another
+// program of the same name has another folder: the one that comes second adds a hash of its
+// identity.
 func (p *program) stateFolder() (string, error) {
 	folder, err := p.namedFolder()
 	if err != nil {
@@ -68,8 +69,8 @@ func (p *program) claim(folder string) error {
 	return os.WriteFile(file, []byte(p.identity()+"\n"), 0o600)
 }
 
-// identity tells programs of one name apart: the path of the main package and, where that is not a path of a public module, the
-// folder of its source.
+// identity tells programs of one name apart: the path of the main package and, where that is not a
+// path of a public module, the folder of its source.
 func (p *program) identity() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -104,7 +105,8 @@ func writable(folder string) error {
 // keyFile is made after the first start has made the database.
 const keyFile = "token.key"
 
-// emptied refuses a database file that holds nothing, where there was one before: the store would take it for a new one.
+// emptied refuses a database file that holds nothing, where there was one before: the store would
+// take it for a new one.
 func emptied(folder, file string) error {
 	info, err := os.Stat(file)
 	if err != nil || info.Size() > 0 { // one that was deleted is meant to be
@@ -119,8 +121,8 @@ func emptied(folder, file string) error {
 // keyBytes is how long the key is that signs completion tokens.
 const keyBytes = 32
 
-// tokenKey reads the key that signs completion tokens, or makes it. It must outlive the process, as tokens do. The store is
-// open, so no other process is here.
+// tokenKey reads the key that signs completion tokens, or makes it. It must outlive the process, as
+// tokens do. The store is open, so no other process is here.
 func (p *program) tokenKey(folder string) ([]byte, error) {
 	file := filepath.Join(folder, keyFile)
 	text, err := os.ReadFile(file)

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// visible is a writer that makes control characters visible: a string of a caller must not drive the terminal of the person who
-// reads it. A control character becomes the escape sequence of JSON, so that JSON stays the same value. So do the characters
-// that reverse the direction of text. Line breaks and tabs pass.
+// visible is a writer that makes control characters visible: a string of a caller must not drive
+// the terminal of the person who reads it. A control character becomes the escape sequence of JSON,
+// so that JSON stays the same value. So do the characters that reverse the direction of text. Line
+// breaks and tabs pass.
 type visible struct {
 	to  io.Writer
 	cut []byte // the first bytes of a character whose other bytes come with the next Write

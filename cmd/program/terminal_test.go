@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoVerbDrivesTheTerminal gives a run strings that would clear the screen, forge a line or reverse text, wherever a caller
-// can choose one, and looks at what each verb prints.
+// TestNoVerbDrivesTheTerminal gives a run strings that would clear the screen, forge a line or
+// reverse text, wherever a caller can choose one, and looks at what each verb prints.
 func TestNoVerbDrivesTheTerminal(t *testing.T) {
 	const evil = "\x1b[2J\x07\u009b31m\x7f\u202e"
 	const quoted = `"\u001b[2J\u009b31m` + "\u009b\x7f\u202e" + `"`

@@ -16,7 +16,8 @@ import (
 	"github.com/reprise-run/reprise/infra/api"
 )
 
-// tokenVariable is where a token's secret may come from: never from a flag, whose value every user of a machine can see.
+// tokenVariable is where a token's secret may come from: never from a flag, whose value every user
+// of a machine can see.
 const tokenVariable = "REPRISE_TOKEN"
 
 // made is the document of token.
@@ -101,7 +102,8 @@ func (p *program) makeToken(command *cobra.Command, name string, given tokenFlag
 	return nil
 }
 
-// keepSecret writes a secret to the file of --token-file, if there is one, with the mode that clients ask for.
+// keepSecret writes a secret to the file of --token-file, if there is one, with the mode that
+// clients ask for.
 func (p *program) keepSecret(secret string) error {
 	if p.tokenFile == "" {
 		return nil
@@ -155,7 +157,8 @@ func readTokens(file string) ([]api.Token, error) {
 	return tokens, nil
 }
 
-// readPrivate reads a file of which other users may not do what the bits of its mode stand for. Windows has other means.
+// readPrivate reads a file of which other users may not do what the bits of its mode stand for.
+// Windows has other means.
 func readPrivate(file string, others fs.FileMode, do string) (string, error) {
 	info, err := os.Stat(file)
 	if err != nil {

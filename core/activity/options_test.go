@@ -10,7 +10,8 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 )
 
-// TestWithKeepsWhatItDoesNotName: a call that changes one option leaves the activity's others as they are.
+// TestWithKeepsWhatItDoesNotName: a call that changes one option leaves the activity's others as
+// they are.
 func TestWithKeepsWhatItDoesNotName(t *testing.T) {
 	own := activity.Options{ID: "own", Inline: true, ScheduleToStart: 1, StartToClose: 2, ScheduleToClose: 3, Heartbeat: 4,
 		Retry:    activity.Retry{InitialInterval: 5, MaxInterval: 6, BackoffCoefficient: 7, MaxAttempts: 8, NonRetryable: []string{"declined"}},

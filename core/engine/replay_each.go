@@ -7,8 +7,9 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// replayed replays the generation's log, with the record that is to be put at its end, where [Config.ReplayEach] asks for that.
-// Code that decides differently the second time blocks the run, and its record is not put.
+// replayed replays the generation's log, with the record that is to be put at its end, where
+// [Config.ReplayEach] asks for that. Code that decides differently the second time blocks the run,
+// and its record is not put.
 func (v *visit) replayed(ctx context.Context, commit *Commit) error {
 	if !v.e.config.ReplayEach || commit.Record.Number == 1 && slices.ContainsFunc(commit.Record.Events, hasBase) {
 		return nil // the next record's replay begins with the base of this one

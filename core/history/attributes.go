@@ -34,7 +34,8 @@ func (limitError) Is(target error) bool { return target == ErrLimit }
 
 func passes(format string, args ...any) error { return limitError(fmt.Sprintf(format, args...)) }
 
-// Check says why the attributes cannot be those of a run. It is [ErrLimit] where one of the limits is the reason.
+// Check says why the attributes cannot be those of a run. It is [ErrLimit] where one of the limits
+// is the reason.
 func (a Attributes) Check() error {
 	if len(a) > MaxAttributes {
 		return passes("there are %d attributes, the limit is %d", len(a), MaxAttributes)

@@ -26,7 +26,8 @@ func (a *Attribute[T]) Is(value T) AttributeValue { return AttributeValue{a.name
 // None removes the attribute.
 func (a *Attribute[T]) None() AttributeValue { return AttributeValue{a.name, nil} }
 
-// Of gives the attribute's value among those of a run, as a summary has them; false if the run has none of this type.
+// Of gives the attribute's value among those of a run, as a summary has them; false if the run has
+// none of this type.
 func (a *Attribute[T]) Of(attributes history.Attributes) (T, bool) {
 	var none T
 	payload, there := attributes[a.name]
@@ -42,7 +43,8 @@ func Containing(attribute *Attribute[[]string], element string) AttributeFilter 
 	return containing{attribute.name, element}
 }
 
-// AttributeValue is an attribute with a value: made by [Attribute.Is]. As a filter it selects runs with this value.
+// AttributeValue is an attribute with a value: made by [Attribute.Is]. As a filter it selects runs
+// with this value.
 type AttributeValue struct {
 	name  string
 	value any
@@ -56,7 +58,8 @@ type containing struct{ name, element string }
 func (v AttributeValue) filter() AttributeValue { return v }
 func (c containing) filter() AttributeValue     { return AttributeValue{c.name, c.element} }
 
-// AttributesOf encodes filters, or the attributes of a start, as requests to the engine and the API have them.
+// AttributesOf encodes filters, or the attributes of a start, as requests to the engine and the API
+// have them.
 func AttributesOf[F AttributeFilter](filters ...F) (history.Attributes, error) {
 	attributes := history.Attributes{}
 	for _, f := range filters {
@@ -70,8 +73,9 @@ func AttributesOf[F AttributeFilter](filters ...F) (history.Attributes, error) {
 	return attributes, nil
 }
 
-// SetAttributes changes what the run is searched by. It does not wait. The run is blocked if it would have more than
-// 100 attributes, one of more than 4 KB as JSON, or a name of more than 100 bytes.
+// SetAttributes changes what the run is searched by. It does not wait. The run is blocked if it
+// would have more than 100 attributes, one of more than 4 KB as JSON, or a name of more than 100
+// bytes.
 func SetAttributes(ctx Context, values ...AttributeValue) {
 	u := ctx.enter("SetAttributes")
 	attributes, err := AttributesOf(values...)

@@ -9,9 +9,9 @@ import (
 
 // AwaitCondition waits until a condition on the workflow's own variables holds. The condition still
 // holds when AwaitCondition returns nil, also where many units wait for the same one: they continue
-// one after the other, the longest waiting first. The scheduler evaluates the condition whenever all
-// units have paused, so it must be quick, and must only look. For a limit, wait in a [WithTimeout]
-// context. For a lock, use a [Mutex]; for a number of units at a time, a [Semaphore].
+// one after the other, the longest waiting first. The scheduler evaluates the condition whenever
+// all units have paused, so it must be quick, and must only look. For a limit, wait in a
+// [WithTimeout] context. For a lock, use a [Mutex]; for a number of units at a time, a [Semaphore].
 func AwaitCondition(ctx Context, holds func() bool) error {
 	u := ctx.enter("AwaitCondition")
 	if met(u, ctx, holds) {
@@ -21,8 +21,9 @@ func AwaitCondition(ctx Context, holds func() bool) error {
 	return err
 }
 
-// AwaitConditionWithin is [AwaitCondition] with a limit: the error is [ErrTimeout] if the condition does not hold in time. The
-// limit is a durable timer. A limit of zero or less evaluates the condition once.
+// AwaitConditionWithin is [AwaitCondition] with a limit: the error is [ErrTimeout] if the condition
+// does not hold in time. The limit is a durable timer. A limit of zero or less evaluates the
+// condition once.
 func AwaitConditionWithin(ctx Context, limit time.Duration, holds func() bool) error {
 	u := ctx.enter("AwaitConditionWithin")
 	if met(u, ctx, holds) {
@@ -56,7 +57,8 @@ func met(u *executor.Unit, ctx Context, holds func() bool) (yes bool) {
 	return yes
 }
 
-// Condition gives a future that settles once the condition holds, for [Race] and the like; see [AwaitCondition].
+// Condition gives a future that settles once the condition holds, for [Race] and the like; see
+// [AwaitCondition].
 func Condition(ctx Context, holds func() bool) Future[struct{}] {
 	return condition(ctx.enter("Condition"), ctx, holds)
 }

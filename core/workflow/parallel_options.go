@@ -11,10 +11,11 @@ import (
 
 // ParallelOptions of [ParallelWith] and [MapWith]. The zero value is [Parallel].
 type ParallelOptions struct {
-	// FailFast cancels the other branches when one fails, and begins no further ones. The error is that branch's alone, as a
-	// *[BranchError]; branches that were canceled are still waited for.
+	// FailFast cancels the other branches when one fails, and begins no further ones. The error is
+	// that branch's alone, as a *[BranchError]; branches that were canceled are still waited for.
 	FailFast bool
-	// Concurrency is how many branches run at a time; the others begin in order as these end. Zero: all at once.
+	// Concurrency is how many branches run at a time; the others begin in order as these end. Zero:
+	// all at once.
 	Concurrency int
 }
 

@@ -22,7 +22,8 @@ func inRun(t *testing.T, code func(ctx workflow.Context) error) (took time.Durat
 	return env.Elapsed()
 }
 
-// TestFailFast: the first failure cancels the other branches and is the error; without the option, all branches run to their ends.
+// TestFailFast: the first failure cancels the other branches and is the error; without the option,
+// all branches run to their ends.
 func TestFailFast(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
@@ -78,7 +79,8 @@ func TestFailFast(t *testing.T) {
 	}
 }
 
-// TestWaitsWithALimit: what comes in time is given, and what does not is a timeout that cancels nothing.
+// TestWaitsWithALimit: what comes in time is given, and what does not is a timeout that cancels
+// nothing.
 func TestWaitsWithALimit(t *testing.T) {
 	took := inRun(t, func(ctx workflow.Context) error {
 		late, ready := workflow.Timer(ctx, 2*time.Hour), false

@@ -17,7 +17,8 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-// Token lets a caller in that knows its secret. It holds a hash alone, so a reader of a list of tokens gets in by none of them.
+// Token lets a caller in that knows its secret. It holds a hash alone, so a reader of a list of
+// tokens gets in by none of them.
 type Token struct {
 	// Name tells people whose it is.
 	Name string
@@ -48,13 +49,15 @@ func (r Role) allows(needed Role) bool {
 // secretPrefix has tools that look for secrets in source code and logs find ours.
 const secretPrefix = "reprise_"
 
-// shortestSecret is how many characters a secret has at least: a plain hash protects only what cannot be guessed.
+// shortestSecret is how many characters a secret has at least: a plain hash protects only what
+// cannot be guessed.
 const shortestSecret = 20
 
 // NewSecret makes a token's secret: 130 random bits.
 func NewSecret() string { return secretPrefix + strings.ToLower(rand.Text()) }
 
-// NewToken makes a token of a secret, which must have 20 characters at least. [NewSecret] makes one.
+// NewToken makes a token of a secret, which must have 20 characters at least. [NewSecret] makes
+// one.
 func NewToken(name, secret string) (Token, error) {
 	switch {
 	case name == "" || strings.ContainsAny(name, "#:\r\n\t "):
@@ -77,9 +80,9 @@ func (t Token) String() string {
 	return line
 }
 
-// ParseTokens reads a list of tokens: on each line a name, a colon and the SHA-256 of the secret in hexadecimal. After these may
-// come role=read, role=operate or role=all, and expires= with a time as RFC 3339 has it. Empty lines, and those that begin with
-// #, are for people.
+// ParseTokens reads a list of tokens: on each line a name, a colon and the SHA-256 of the secret in
+// hexadecimal. After these may come role=read, role=operate or role=all, and expires= with a time
+// as RFC 3339 has it. Empty lines, and those that begin with #, are for people.
 func ParseTokens(list string) (tokens []Token, err error) {
 	names := map[string]bool{}
 	lines := bufio.NewScanner(strings.NewReader(list))
@@ -125,8 +128,8 @@ func parseToken(fields []string) (Token, error) {
 	return token, nil
 }
 
-// authenticate gives the caller's token, or the problem of a request that brings none of the server's tokens. An operation on an
-// activity needs no other token than the activity's own.
+// authenticate gives the caller's token, or the problem of a request that brings none of the
+// server's tokens. An operation on an activity needs no other token than the activity's own.
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (*Token, error) {
 	if len(h.config.Tokens) == 0 || h.open[r.URL.Path] || h.bringsCompletionToken(r) {
 		return &Token{Role: All}, nil
@@ -157,8 +160,8 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (*Token, 
 	return nil, &problemError{http.StatusUnauthorized, client.Unauthenticated, problem}
 }
 
-// bringsCompletionToken says whether a request is for an activity, and names it by a completion token that was made here. Its
-// body has not been read.
+// bringsCompletionToken says whether a request is for an activity, and names it by a completion
+// token that was made here. Its body has not been read.
 func (h *Handler) bringsCompletionToken(r *http.Request) bool {
 	_, pattern := h.mux.Handler(r)
 	if !h.completions[pattern] {
@@ -188,7 +191,8 @@ func (c *call) authorize() error {
 		fmt.Sprintf("the token %s has the role %s, and this needs the role %s", token.Name, token.Role, c.endpoint.needs())}
 }
 
-// needs is the role that the operation needs, unless it declares another: reading for a GET, operating for all else.
+// needs is the role that the operation needs, unless it declares another: reading for a GET,
+// operating for all else.
 func (e *endpoint) needs() Role {
 	switch {
 	case e.role != "":

@@ -2,8 +2,8 @@ package api
 
 import "github.com/danielgtaylor/huma/v2"
 
-// Patterns of strings in requests, for the document: tools that check or draw requests need them. The engine refuses what
-// does not match. They mean the same in Go and in ECMAScript.
+// Patterns of strings in requests, for the document: tools that check or draw requests need them.
+// The engine refuses what does not match. They mean the same in Go and in ECMAScript.
 const (
 	plainPattern     = `^[^\x00-\x1f\x7f-\x9f]+$`
 	idPattern        = `^(\.{0,2}[^./#\x00-\x1f\x7f-\x9f]|\.{3})[^/#\x00-\x1f\x7f-\x9f]*$` // not . or .. alone

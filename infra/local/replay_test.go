@@ -13,8 +13,8 @@ import (
 	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
-// TestReplayEach: code that decides differently on replay blocks its run in its first activation, and not where a cold start
-// happens to replay it. Code that decides the same is not affected.
+// TestReplayEach: code that decides differently on replay blocks its run in its first activation,
+// and not where a cold start happens to replay it. Code that decides the same is not affected.
 func TestReplayEach(t *testing.T) {
 	calls := 0
 	fickle := workflow.New("fickle", func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {

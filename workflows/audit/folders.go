@@ -9,14 +9,17 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 )
 
-// Folders is the environment variable with the folders that audits may read, separated as in PATH. If it is empty, audits
-// may read the server's working directory. The module cache of the server's go command may always be read.
+// Folders is the environment variable with the folders that audits may read, separated as in PATH.
+// If it is empty, audits may read the server's working directory. The module cache of the server's
+// go command may always be read.
 const Folders = "REPRISE_AUDIT_FOLDERS"
 
-// open opens a folder that the operator allows. Through the result no file outside of the allowed folder can be reached.
+// open opens a folder that the operator allows. Through the result no file outside of the allowed
+// folder can be reached.
 func open(folder string) (*os.Root, error) { return openWithin(folder, allowed()) }
 
-// openCache opens a module cache: the one of the go command, or one in a folder that the operator allows.
+// openCache opens a module cache: the one of the go command, or one in a folder that the operator
+// allows.
 func openCache(folder string) (*os.Root, error) {
 	folders := allowed()
 	if own, err := findCache(); err == nil { // a Lambda function has no home folder, and no cache of its own

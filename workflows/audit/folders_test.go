@@ -13,7 +13,8 @@ import (
 
 const secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQ"
 
-// TestAnAuditReachesNoKey asks for the server's keys in each way that an input allows: no failure may show any of their text.
+// TestAnAuditReachesNoKey asks for the server's keys in each way that an input allows: no failure
+// may show any of their text.
 func TestAnAuditReachesNoKey(t *testing.T) {
 	for name, input := range map[string]audit.Input{
 		"a key's path":                      {Path: "../state/token.key"},

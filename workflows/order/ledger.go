@@ -15,16 +15,19 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 )
 
-// Folder is the environment variable with the folder in which orders keep their ledgers. If it is empty, ledgers are kept in
-// the folder orders of the server's data folder or, where there is none, in reprise-orders among the temporary files.
+// Folder is the environment variable with the folder in which orders keep their ledgers. If it is
+// empty, ledgers are kept in the folder orders of the server's data folder or, where there is none,
+// in reprise-orders among the temporary files.
 const Folder = "REPRISE_ORDER_FOLDER"
 
-// Ledger is a folder that stands for shop, bank and carrier: what was done is a file in it, and what was undone is another.
-// Files appear whole or not at all, so neither many writers nor a crash can leave half an entry.
+// Ledger is a folder that stands for shop, bank and carrier: what was done is a file in it, and
+// what was undone is another. Files appear whole or not at all, so neither many writers nor a crash
+// can leave half an entry.
 type Ledger struct{ folder *os.Root }
 
-// OpenLedger opens the ledger of this name within a folder. Both are made if they are missing. The empty name is the folder
-// itself. A name that leaves the folder is an error that another attempt would not help.
+// OpenLedger opens the ledger of this name within a folder. Both are made if they are missing. The
+// empty name is the folder itself. A name that leaves the folder is an error that another attempt
+// would not help.
 func OpenLedger(folder, name string) (Ledger, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Ledger{}, err
@@ -75,8 +78,8 @@ type Entry struct {
 	Undone bool `json:"-"`
 }
 
-// Do notes something as done, unless it is, and gives its confirmation. What was undone before stays so: an attempt that was
-// given up, and is late, must not do it after all.
+// Do notes something as done, unless it is, and gives its confirmation. What was undone before
+// stays so: an attempt that was given up, and is late, must not do it after all.
 func (l Ledger) Do(kind Kind, entry Entry) (confirmation string, err error) {
 	name := digest(entry.Key)
 	if err := l.create(l.file(kind, name), entry); err != nil {

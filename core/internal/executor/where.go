@@ -9,15 +9,16 @@ import (
 	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
-// locate adds to a report of nondeterminism where the workflow code made the attempted call. The caller is on the stack of
-// that code.
+// locate adds to a report of nondeterminism where the workflow code made the attempted call. The
+// caller is on the stack of that code.
 func locate(err error) {
 	if report := (*machine.Nondeterminism)(nil); errors.As(err, &report) && report.Attempted != nil && report.Where == "" {
 		report.Where = caller()
 	}
 }
 
-// caller is the file and line of the innermost function on the stack that is workflow code; empty if there is none.
+// caller is the file and line of the innermost function on the stack that is workflow code; empty
+// if there is none.
 func caller() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])

@@ -13,7 +13,8 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
-// ErrRejected is what errors.Is says of an update that the workflow's validator refused: nothing happened.
+// ErrRejected is what errors.Is says of an update that the workflow's validator refused: nothing
+// happened.
 var ErrRejected = errors.New("rejected")
 
 // Run is a run whose workflow gives an O.
@@ -46,8 +47,8 @@ func WithReuse() StartOption {
 	}
 }
 
-// Start starts a run of a workflow. It returns when the start is durable. With an id, the same start may be repeated: it
-// finds the run that is there. Without one, one is made.
+// Start starts a run of a workflow. It returns when the start is durable. With an id, the same
+// start may be repeated: it finds the run that is there. Without one, one is made.
 func Start[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], id string, input I, options ...StartOption) (*Run[O], error) {
 	payload, err := encode("input of workflow "+w.Name(), input)
 	if err != nil {
@@ -76,8 +77,9 @@ func Execute[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O
 	return run.Result(ctx)
 }
 
-// Runs goes through the runs of a workflow that match a query and all of the filters, the latest start first. It ends with the
-// first error. [workflow.Attribute.Of] reads an attribute of a summary.
+// Runs goes through the runs of a workflow that match a query and all of the filters, the latest
+// start first. It ends with the first error. [workflow.Attribute.Of] reads an attribute of a
+// summary.
 func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], query engine.ListQuery, filters ...workflow.AttributeFilter,
 ) iter.Seq2[*engine.Summary, error] {
 	attributes, err := workflow.AttributesOf(filters...)
@@ -90,8 +92,9 @@ func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], 
 	return c.All(ctx, query)
 }
 
-// Result waits until the run has ended, and gives its result. The error of a run that failed, was cancelled or terminated
-// wraps its *history.Failure; a run that is blocked gives a [*Problem] with the code blocked.
+// Result waits until the run has ended, and gives its result. The error of a run that failed, was
+// cancelled or terminated wraps its *history.Failure; a run that is blocked gives a [*Problem] with
+// the code blocked.
 func (r *Run[O]) Result(ctx context.Context) (O, error) { return Result[O](ctx, r.client, r.ID) }
 
 // Summary gives what everybody sees of the run.
@@ -120,7 +123,8 @@ func Result[O any](ctx context.Context, c *Client, run string) (O, error) {
 // MessageOption changes a signal or an update: see [WithMessageID].
 type MessageOption func(*engine.MessageRequest)
 
-// WithMessageID gives the message an id: the same message may then be repeated, by another process, too, and is delivered once.
+// WithMessageID gives the message an id: the same message may then be repeated, by another process,
+// too, and is delivered once.
 func WithMessageID(id string) MessageOption {
 	return func(message *engine.MessageRequest) { message.ID = id }
 }
@@ -143,8 +147,8 @@ func Signal[T any](ctx context.Context, c *Client, run string, signal *workflow.
 	return err
 }
 
-// Update sends a run an update and waits for its result. The error of one that failed wraps its *history.Failure; of one
-// that was refused also [ErrRejected].
+// Update sends a run an update and waits for its result. The error of one that failed wraps its
+// *history.Failure; of one that was refused also [ErrRejected].
 func Update[I, O any](ctx context.Context, c *Client, run string, update *workflow.Update[I, O], input I, options ...MessageOption) (O, error) {
 	var none O
 	payload, err := encode("input of update "+update.Name(), input)
