@@ -191,14 +191,19 @@ func (c *call) authorize() error {
 		fmt.Sprintf("the token %s has the role %s, and this needs the role %s", token.Name, token.Role, c.endpoint.needs())}
 }
 
-// needs is the role that the operation needs, unless it declares another: reading for a GET,
-// operating for all else.
+// needs is the role that the operation needs. Unless it declares another, that is reading for a GET
+// of what runs have, all for an operation on the server itself, and operating for everything else.
 func (e *endpoint) needs() Role {
 	switch {
 	case e.role != "":
 		return e.role
+	case e.tag == serverTag:
+		return All
 	case e.method == http.MethodGet:
 		return Read
 	}
 	return Operate
 }
+
+// serverTag is the tag of operations on the server itself.
+const serverTag = "server"

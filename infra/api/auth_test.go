@@ -110,7 +110,7 @@ func TestRoles(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Tokens, c.Rebuild = tokens, true })
 	for call, needs := range map[string]api.Role{
 		"GET /v1/runs": api.Read, "GET /v1/runs/none": api.Read, "GET /v1/runs/none/history": api.Read, "GET /v1/runs/none/export": api.Read,
-		"GET /v1/info": api.Read, "GET /v1/doctor": api.Read, "GET /v1/openapi.json": api.Read, "POST /v1/runs/none/queries/total": api.Read,
+		"GET /v1/info": api.Read, "GET /v1/doctor": api.Read, "GET /v1/doctor/runs": api.Read, "GET /v1/runs/none/signals": api.Read, "GET /v1/openapi.json": api.Read, "POST /v1/runs/none/queries/total": api.Read,
 		"POST /v1/runs": api.Operate, "POST /v1/runs/none/signals/go": api.Operate, "POST /v1/runs/none/updates/add": api.Operate,
 		"POST /v1/runs/none/cancel": api.Operate, "POST /v1/activities/abc/complete": api.Operate, "POST /v1/activities/abc/fail": api.Operate,
 		"POST /v1/runs/none/terminate": api.All, "POST /v1/runs/none/reset": api.All, "POST /v1/runs/none/unblock": api.All, "POST /v1/rebuild": api.All,

@@ -31,7 +31,7 @@ type endpoint struct {
 	open bool
 	// completes: an activity's completion token, which is in the path, is enough.
 	completes bool
-	// role that a caller needs, where tokens have roles. Empty: [Read] for a GET, [Operate] for all else.
+	// role that a caller needs, where tokens have roles. Empty: see needs.
 	role  Role
 	serve func(*call) error
 }

@@ -9,9 +9,9 @@ import (
 )
 
 func (h *Handler) serverEndpoints() []endpoint {
-	const tag = "server"
+	const tag = serverTag
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/info", id: "get-info", tag: tag, summary: "What this server is",
+		{method: http.MethodGet, path: "/v1/info", id: "get-info", role: Read, tag: tag, summary: "What this server is",
 			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, ""}}, serve: (*call).getInfo},
 		{method: http.MethodGet, path: "/v1/health", id: "get-health", tag: tag, summary: "Whether this server can do its work",
 			describe: "It may be asked without a token.",

@@ -12,17 +12,17 @@ import (
 )
 
 func (h *Handler) repairEndpoints() []endpoint {
-	const tag = "server"
+	const tag = serverTag
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", tag: tag, summary: "Look for what does not go on by itself",
+		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", role: Read, tag: tag, summary: "Look for what does not go on by itself",
 			describe: "Runs that are blocked, timers that nobody fires, messages that nobody could read. It changes nothing.",
 			answers:  map[int]reply{http.StatusOK: {"What was found.", client.Diagnosis{}, ""}}, serve: (*call).getDiagnosis},
-		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", tag: tag, summary: "Look for runs that hang",
+		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", role: Read, tag: tag, summary: "Look for runs that hang",
 			describe: "Reads runs that are not finished, page by page: repeat it with next as the cursor until there is none. It reports activities past " +
 				"their timeout, lost timers, children and steps, inbox items that no invocation takes, and activities that keep failing. It changes nothing.",
 			params:  []*huma.Param{queryParam("cursor", "Where to continue: next of the page before.", matching(plainPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"What one page of runs waits for in vain.", client.Inspection{}, ""}}, serve: (*call).inspectRuns},
-		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", role: All, tag: tag, summary: "Bring back what was in the queues",
+		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", tag: tag, summary: "Bring back what was in the queues",
 			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
 				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
 			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil)},

@@ -191,6 +191,7 @@ var plays = map[string]func(*stage){
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
 	"locks":    playLocks,
 	"ending":   playEnding,
+	"asked":    playAsked,
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
 }
 
@@ -290,6 +291,15 @@ func playLocks(s *stage) {
 	for _, name := range []string{"ann", "bob", "cy"} {
 		s.signal(name, "note", fmt.Sprintf("%q", name))
 	}
+	s.ends()
+}
+
+// playAsked has a reason for its cancellation: the text of the error belongs to the behavior version.
+func playAsked(s *stage) {
+	s.start("ending", "")
+	s.until(1, 1)
+	_, err := s.node.Cancel(s.t.Context(), s.mail("c"), "ordered twice")
+	require.NoError(s.t, err)
 	s.ends()
 }
 
