@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/local"
@@ -38,6 +38,9 @@ type devFlags struct {
 	tokens, cert, key string
 	keys              string // a file, of those that values are sealed with
 	replayEach        bool
+	memory            string
+	bytes             int64          // of memory
+	budget            *memory.Budget // a part of them
 }
 
 // dev is the server for development.
@@ -67,6 +70,8 @@ func (p *program) server(given *devFlags, name, short, long string) *cobra.Comma
 			"beyond this machine it needs tokens (--auth-tokens, or the variable " + tokenVariable + " for a single one), and a certificate, or to be told " +
 			"(--plain-http) that something else encrypts.\n\n" +
 			"With --encryption-key, values are sealed before they are stored: the folder then says what happened, and nothing of inputs, results and messages. " + keyHelp + "\n\n" +
+			"With --memory, the server stays within so many bytes: runs that wait are evicted from memory, and a request whose body or answer finds no room is " +
+			"answered with status 503 and Retry-After. A value needs about four times its own length for a moment, of half of this memory.\n\n" +
 			"An interrupt (Ctrl-C) or SIGTERM stops it within " + stopping.String() + "; a second one ends it at once, and does no harm either.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -77,6 +82,8 @@ func (p *program) server(given *devFlags, name, short, long string) *cobra.Comma
 	flags.StringVar(&given.listen, "listen", defaultAddress, "where to listen, HOST:PORT; port 0 takes one that is free")
 	flags.StringVar(&given.data, "data", "", "the folder that keeps the runs (default: "+p.name+" in $XDG_STATE_HOME, else in ~/.local/state)")
 	flags.DurationVar(&given.retention, "retention", local.Retention, "how long ended runs are kept, 1m at least; 0: for ever")
+	flags.StringVar(&given.memory, "memory", "", "how much memory the server may use, as 512MiB or 4GiB (default: GOMEMLIMIT, else three quarters of what "+
+		"the control group or the machine has)")
 	flags.StringVar(&given.tokens, "auth-tokens", "", "the list of tokens that let callers in, as token makes it (default: that of $"+tokenVariable+" alone, if it is set)")
 	flags.StringVar(&given.cert, "tls-cert", "", "the certificate to serve HTTPS with, and those between it and its root: a PEM file")
 	flags.StringVar(&given.key, "tls-key", "", "the certificate's private key: a PEM file")
@@ -110,9 +117,10 @@ func (p *program) serve(ctx context.Context, command *cobra.Command, given devFl
 	if given.retention != 0 && given.retention < shortestRetention {
 		return misuse(command, fmt.Errorf("--retention %s: it is %s at least, or 0 for ever", given.retention, shortestRetention))
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(local.GCPercent)
+	if given.bytes, err = parseMemory(given.memory); err != nil {
+		return misuse(command, err)
 	}
+	given.budget = useMemory(given.bytes)
 	s, err := p.open(ctx, given, tokens)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -182,7 +190,7 @@ func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) 
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
-	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec,
+	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec, Memory: given.budget,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
@@ -232,7 +240,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if err := emptied(folder, file); err != nil {
 		return nil, "", err
 	}
-	store, err := sqlite.Open(file, sqlite.Options{Codec: codec})
+	store, err := sqlite.Open(file, sqlite.Options{Codec: codec, HotBytes: hotBytes(given.bytes)})
 	if err != nil {
 		code := broken
 		if strings.Contains(err.Error(), "in use") {
@@ -257,7 +265,8 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 		retention = -1
 	}
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: deploymentVersion(),
-		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention})
+		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention,
+		Memory: given.budget})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}
 	}

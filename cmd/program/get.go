@@ -15,12 +15,18 @@ import (
 )
 
 func (p *program) get() *cobra.Command {
-	return &cobra.Command{
-		Use:               "get RUN",
-		Short:             "Show one run: its status, result, state, what it is doing",
+	value := ""
+	command := &cobra.Command{
+		Use:   "get RUN",
+		Short: "Show one run: its status, result, state, what it is doing",
+		Long: "Show one run: its status, result, state, what it is doing. Of a value that is long, it shows the beginning and the size; " +
+			"--value writes one value, whole, to the standard output, exactly as it is: as JSON, secrets included.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			if value != "" {
+				return p.writeValue(command.Context(), server, args[0], value)
+			}
 			shown, err := look(command.Context(), server, args[0])
 			if err != nil {
 				return err
@@ -30,6 +36,18 @@ func (p *program) get() *cobra.Command {
 			return nil
 		}),
 	}
+	command.Flags().StringVar(&value, "value", "", "write one value, whole: "+strings.Join(engine.Values(), ", "))
+	complete(command, "value", engine.Values()...)
+	return command
+}
+
+// writeValue streams a value, and ends its line.
+func (p *program) writeValue(ctx context.Context, server *client.Client, run, name string) error {
+	if err := server.Value(ctx, run, name, p.out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.out, "\n")
+	return err
 }
 
 // looked is the document of get.
@@ -100,6 +118,11 @@ func (p *program) writeRun(w io.Writer, run looked) {
 	if run.Failure != nil {
 		line("failure", "%s", describeFailure(run.Failure))
 	}
+	for _, name := range engine.Values() {
+		if large, out := run.Large[name]; out {
+			line(name, "%s", p.describeLarge(run.Run, name, large))
+		}
+	}
 	for i, activity := range run.Activities {
 		name := ""
 		if i == 0 {
@@ -117,6 +140,15 @@ func (p *program) writeRun(w io.Writer, run looked) {
 		}
 		line(name, "%s", text)
 	}
+}
+
+// describeLarge shows how a value begins that is too long to be shown, and says how to read it.
+func (p *program) describeLarge(run, name string, large engine.Large) string {
+	size := "it is long"
+	if large.Bytes > 0 {
+		size = fmt.Sprintf("%d bytes", large.Bytes)
+	}
+	return strings.TrimSpace(large.Preview+"\n") + fmt.Sprintf("\n(%s; `%s get %s --value %s` writes all of it)", size, p.name, run, name)
 }
 
 func describeAttributes(attributes history.Attributes) string {

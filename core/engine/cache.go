@@ -4,16 +4,21 @@ import (
 	"container/list"
 	"context"
 	"sync"
+
+	"github.com/reprise-run/reprise/core/memory"
 )
 
-// cache keeps live runs between activations, the most recently used ones, and gives each to one visit at a time. It is
-// nothing but a cache: a run that is not here is replayed.
+// cache keeps live runs between activations, the most recently used ones, and gives each to one
+// visit at a time. It is nothing but a cache: a run that is not here is replayed. Two limits bound
+// it: the number of runs, and a budget of bytes that others share, who may have a run evicted for
+// the room that they need.
 type cache struct {
-	mu    sync.Mutex
-	most  int
-	slots map[string]*slot
-	young map[string]bool // runs that have just begun: they have no log yet
-	idle  *list.List      // of *slot with a live run that nobody holds, the most recently used first
+	mu     sync.Mutex
+	most   int
+	memory *memory.Budget
+	slots  map[string]*slot
+	young  map[string]bool // runs that have just begun: they have no log yet
+	idle   *list.List      // of *slot with a live run that nobody holds, the most recently used first
 }
 
 // slot is one run's place: held by one visit at a time.
@@ -23,12 +28,17 @@ type slot struct {
 	held    chan struct{} // has room for one
 	waiting int           // visits that hold it or wait for it
 	place   *list.Element // in idle
-	// replaying is where whoever holds it has a place, until its run is live; nil: none.
-	replaying places
+	// replaying is where the holder has a place, until its run is live; nil: none.
+	replaying *places
+	// claimed is how many bytes the holder has taken for its turn, and weight how many the live run
+	// is estimated to hold.
+	claimed, weight int64
 }
 
-func newCache(most int) *cache {
-	return &cache{most: most, slots: map[string]*slot{}, young: map[string]bool{}, idle: list.New()}
+func newCache(most int, budget *memory.Budget) *cache {
+	c := &cache{most: most, memory: budget, slots: map[string]*slot{}, young: map[string]bool{}, idle: list.New()}
+	budget.OnPressure(c.evict)
+	return c
 }
 
 // hold waits until nobody else holds the run.
@@ -57,12 +67,16 @@ func (c *cache) hold(ctx context.Context, run string) (*slot, error) {
 // release gives the run back, with its live run, if it has one still.
 func (c *cache) release(s *slot) {
 	s.replayed()
+	before := s.weight + s.claimed
+	s.weight, s.claimed = s.live.weight(c.memory.Total()), 0
+	change := s.weight - before
 	<-s.held
 	c.leave(s)
+	c.memory.Add(change) // after the run may be evicted itself
+	c.memory.Evictable()
 }
 
 func (c *cache) leave(s *slot) {
-	var evicted []*live
 	c.mu.Lock()
 	if s.waiting--; s.waiting == 0 {
 		if s.live == nil {
@@ -71,15 +85,27 @@ func (c *cache) leave(s *slot) {
 			s.place = c.idle.PushFront(s)
 		}
 	}
-	for c.idle.Len() > c.most {
-		oldest := c.idle.Remove(c.idle.Back()).(*slot)
-		delete(c.slots, oldest.run)
-		evicted = append(evicted, oldest.live)
-	}
+	over := c.idle.Len() > c.most
 	c.mu.Unlock()
-	for _, l := range evicted {
-		l.close()
+	if over {
+		c.evict()
 	}
+}
+
+// evict forgets the idle run that was used longest ago. It says whether there was one.
+func (c *cache) evict() bool {
+	c.mu.Lock()
+	last := c.idle.Back()
+	if last == nil {
+		c.mu.Unlock()
+		return false
+	}
+	oldest := c.idle.Remove(last).(*slot)
+	delete(c.slots, oldest.run)
+	c.mu.Unlock()
+	oldest.live.close()
+	c.memory.Give(oldest.weight)
+	return true
 }
 
 // begins says that a run has just begun, until somebody asks.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -29,6 +30,10 @@ type Config struct {
 	// LiveRuns is how many runs are kept in memory between activations, to spare their replay. Zero: 1,000. Of the others, 16
 	// at a time are replayed from their logs for messages, and 16 for queries, however many are due: the rest wait.
 	LiveRuns int
+	// Memory is the budget of bytes that live runs share with others, beside that number. Idle runs
+	// are evicted when anything else needs the room, and a run is replayed when there is room for
+	// it. What a run holds is an estimate. Nil: no limit.
+	Memory *memory.Budget
 	// KnownMail is how many names of messages (id, kind, name) a generation hands on to the next
 	// one: the newest that the run has taken. A sender who
 	// repeats one of them is not heard twice. What a queue delivers again is known without. Zero: 100.
@@ -58,7 +63,7 @@ type Engine struct {
 	registry *registry.Registry
 	live     *cache
 	// Where runs are replayed for messages, and for those who ask: they do not stand behind thousands of messages.
-	replays, questions places
+	replays, questions *places
 
 	watch    *watch
 	attempts attempts
@@ -73,8 +78,8 @@ func New(ports Ports, config Config) (*Engine, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns),
-		replays: newPlaces(), questions: newPlaces(), watch: newWatch(), workers: newWorkers()}, nil
+	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns, config.Memory),
+		replays: newPlaces(config.Memory, true), questions: newPlaces(config.Memory, false), watch: newWatch(), workers: newWorkers()}, nil
 }
 
 func register(definitions []workflow.Definition) (*registry.Registry, error) {

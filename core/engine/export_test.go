@@ -13,11 +13,11 @@ func Held(e *Engine) (held []string) {
 			held = append(held, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	count("places for replays", len(e.replays))
-	count("places for replays of queries", len(e.questions))
+	count("places for replays", len(e.replays.free))
+	count("places for replays of queries", len(e.questions.free))
 	e.live.mu.Lock()
 	for run, s := range e.live.slots {
-		if s.waiting > 0 {
+		if s.waiting > 0 || s.claimed > 0 {
 			held = append(held, "run "+run)
 		}
 	}

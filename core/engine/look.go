@@ -22,6 +22,8 @@ type live struct {
 	closes   history.Terminal // the command that closed the generation, if it is closed
 	// base is what was pending in the record that a reset had the run go on from, by number.
 	base map[int64]machine.Pending
+	// events and commands of the log, and the bytes of the values in them: see [live.weight].
+	events, bytes int
 }
 
 func (l *live) close() {
@@ -33,7 +35,7 @@ func (l *live) close() {
 // retire keeps of a run that has ended only where its log ends: most of those who look at it once more find nothing new.
 func (l *live) retire() {
 	l.close()
-	l.exec, l.ledger, l.base = nil, nil, nil
+	l.exec, l.ledger, l.base, l.summary = nil, nil, nil, nil
 }
 
 // known is the position to look from; the zero one without a live run.
@@ -106,6 +108,13 @@ func (l *live) note(rec *history.Record) {
 	l.position.Record = rec.Number
 	l.time = rec.Time
 	l.closes = rec.Closes()
+	l.weigh(rec)
+}
+
+// weigh counts what a record tells the run.
+func (l *live) weigh(rec *history.Record) {
+	l.events += len(rec.Events) + len(rec.Commands)
+	l.bytes += rec.Bytes()
 }
 
 // newLive makes a run before the first record of the current generation. One that was reset has replayed what still counts
@@ -174,6 +183,7 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 				return nil, err
 			}
 			fold.Add(rec)
+			l.weigh(rec)
 			return rec, err
 		})
 		if err != nil {

@@ -64,6 +64,16 @@ type Runs interface {
 	Unblock(ctx context.Context, run, mark string) error
 }
 
+// Sizer is what a [Runs] may be, too: a store that knows how much there is to read before it reads
+// it. Memory is then taken from the budget ([Config.Memory]) before a large run is read.
+type Sizer interface {
+	// Size is about how many bytes are stored of a run: summary, inbox, and the log of its current
+	// generation. ErrNoRun if there is none.
+	Size(ctx context.Context, run string) (int64, error)
+	// SizeOfRecords is about how many bytes are stored of what Records would give.
+	SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error)
+}
+
 // Position is a place in a run's log: record number Record of generation Generation; the zero Position is before all.
 type Position struct{ Generation, Record int }
 
@@ -122,6 +132,9 @@ type Summary struct {
 	State      history.Payload    `json:"state,omitempty"`
 	Attributes history.Attributes `json:"attributes,omitempty"`
 	Parent     *history.Parent    `json:"parent,omitempty"`
+	// Large names the values that were left out of this summary for their length: see
+	// [Summary.LeaveOut]. It is not stored.
+	Large map[string]Large `json:"large,omitempty"`
 }
 
 // Block says why a run cannot advance.
@@ -151,8 +164,10 @@ const (
 
 // Directory lists runs.
 type Directory interface {
-	// List gives summaries that match, the latest start first, and a cursor for the next page ("" at the end). A page may
-	// be shorter than the limit although more follow. They are [Shown].
+	// List gives summaries that match, the latest start first, and a cursor for the next page (""
+	// at the end). A page may be shorter than the limit although more follow. They are [Shown],
+	// without values of more than [LongestListed] bytes: no run's values have another run left out
+	// of a page, or a page refused.
 	List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error)
 	// Unfinished gives the ids of open runs, and of closed ones with items in their inbox, page by page.
 	Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error)

@@ -40,17 +40,19 @@ func (e *Engine) Wait(ctx context.Context, run string) (*Summary, error) {
 }
 
 // WaitUntil waits until done says so of a run's summary, or the context ends; then it gives the summary as it stands.
+// Meanwhile it holds no summary, whose values may be large.
 func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*Summary) bool) (summary *Summary, err error) {
+	seen := false
 	err = e.until(ctx, run, func() (bool, error) {
 		latest, err := e.Get(ctx, run)
-		if err != nil {
+		if seen = err == nil; !seen || !done(latest) {
 			return false, err
 		}
 		summary = latest
-		return done(summary), nil
+		return true, nil
 	})
-	if ctx.Err() != nil && summary != nil {
-		return summary, nil
+	if summary == nil && seen && ctx.Err() != nil {
+		return e.Get(context.WithoutCancel(ctx), run)
 	}
 	return summary, err
 }

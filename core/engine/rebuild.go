@@ -100,7 +100,7 @@ const RebuildLabel = "rebuilds"
 // sweepRuns does something with runs, until the deadline is near: with the first n of them, one at
 // least.
 func (e *Engine) sweepRuns(ctx context.Context, runs []string, do func(ctx context.Context, run string) error) (n int, err error) {
-	at := newPlaces()
+	at := newPlaces(e.config.Memory, true)
 	var busy sync.WaitGroup
 	var mu sync.Mutex
 	failed := func() bool {
@@ -110,17 +110,22 @@ func (e *Engine) sweepRuns(ctx context.Context, runs []string, do func(ctx conte
 	}
 	for n < len(runs) && !failed() && (n == 0 || !e.nearsItsEnd(ctx)) {
 		run := runs[n]
-		at <- struct{}{}
+		at.free <- struct{}{}
 		n++
 		busy.Go(func() {
 			defer at.leave()
-			pprof.Do(ctx, pprof.Labels(RebuildLabel, run), func(ctx context.Context) {
-				if bad := do(ctx, run); bad != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					err = cmp.Or(err, bad)
-				}
-			})
+			taken, bad := at.take(ctx, run, copiesOfRun*e.size(ctx, run))
+			if bad == nil {
+				pprof.Do(ctx, pprof.Labels(RebuildLabel, run), func(ctx context.Context) {
+					bad = do(ctx, run)
+				})
+			}
+			e.config.Memory.Give(taken)
+			if bad != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				err = cmp.Or(err, bad)
+			}
 		})
 	}
 	busy.Wait()

@@ -1,21 +1,40 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
+)
 
 // mostReplays is how many runs are brought back from their logs at one time. It is more than the messages of one batch on AWS
-// (10), so it never delays those; and few enough that their logs, in memory whole, are no burden.
+// (10), so it never delays those.
 const mostReplays = 16
 
-// places are what may be taken at one time; whoever waits longest is next. So many runs at a time are read and replayed from
-// their logs, so that thousands of them, due at once after a restart, neither fill the memory nor take the processors from
-// everybody else. What is live need not wait, nor does a run that has just begun.
-type places chan struct{}
+// copiesOfRun is how many bytes the turn of a run takes for each byte that the store has of it: the
+// text as it is stored, the values in it, what workflow code makes of them, and the next record on
+// its way to the store. Most values are stored twice, in the summary and in a record.
+const copiesOfRun = 2
 
-func newPlaces() places { return make(places, mostReplays) }
+// places are what may be taken at one time; the caller that waits longest is next. So many runs at
+// a time are read and replayed from their logs, and so many bytes of them, so that thousands of
+// them, due at once after a restart, neither fill the memory nor take the processors from everybody
+// else. What is live need not wait, nor does a run that has just begun wait for a place.
+type places struct {
+	free   chan struct{}
+	memory *memory.Budget
+	// patient: a caller may wait for bytes, since it holds none.
+	patient bool
+}
 
-func (p places) enter(ctx context.Context) error {
+func newPlaces(budget *memory.Budget, patient bool) *places {
+	return &places{make(chan struct{}, mostReplays), budget, patient}
+}
+
+func (p *places) enter(ctx context.Context) error {
 	select {
-	case p <- struct{}{}:
+	case p.free <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -23,39 +42,122 @@ func (p places) enter(ctx context.Context) error {
 }
 
 // try enters if nobody need be waited for.
-func (p places) try() bool {
+func (p *places) try() bool {
 	select {
-	case p <- struct{}{}:
+	case p.free <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (p places) leave() { <-p }
+func (p *places) leave() { <-p.free }
 
-// hold waits until nobody else holds the run; and if it is to be replayed, until there is a place for that. Nobody waits for a
-// place who holds a run: others could not ask it meanwhile.
-func (e *Engine) hold(ctx context.Context, run string, in places) (*slot, error) {
+// take takes bytes for a turn, half of all at most: a run may be larger than the memory. A caller
+// that may not wait gets an error instead.
+func (p *places) take(ctx context.Context, run string, bytes int64) (taken int64, err error) {
+	if most := p.memory.Total() / 2; most > 0 {
+		bytes = min(bytes, most)
+	}
+	switch {
+	case p.patient:
+		return p.memory.Take(ctx, bytes)
+	case p.memory.TryTake(bytes):
+		return bytes, nil
+	}
+	return 0, fail(Unavailable, "the memory of this server is taken, and run %q needs some %d bytes to be replayed: try again", run, bytes)
+}
+
+// hold waits until nobody else holds the run; and if it is to be replayed, until there are a place
+// and the memory for that. Nobody waits for these who holds a run: others could not ask it
+// meanwhile.
+func (e *Engine) hold(ctx context.Context, run string, in *places) (*slot, error) {
 	s, err := e.live.hold(ctx, run)
-	if err != nil || s.isLive() || e.live.isNew(run) {
+	if err != nil || s.isLive() {
 		return s, err
 	}
-	if !in.try() {
-		e.live.release(s)
+	seated, bytes := !e.live.isNew(run), copiesOfRun*e.size(ctx, run)
+	if !seated || in.try() {
+		if in.memory.TryTake(bytes) {
+			s.take(in, seated, bytes)
+			return s, nil
+		}
+		if seated {
+			in.leave()
+		}
+	}
+	e.live.release(s)
+	if seated {
 		if err := in.enter(ctx); err != nil {
 			return nil, err
 		}
-		if s, err = e.live.hold(ctx, run); err != nil || s.isLive() { // somebody else has replayed it
-			in.leave()
-			return s, err
-		}
 	}
-	s.replaying = in
+	taken, err := in.take(ctx, run, bytes)
+	if err == nil {
+		s, err = e.live.hold(ctx, run)
+	}
+	if err != nil || s.isLive() { // somebody else has replayed it
+		in.memory.Give(taken)
+		if seated {
+			in.leave()
+		}
+		return s, err
+	}
+	s.take(in, seated, taken)
 	return s, nil
 }
 
+// Size is about how many bytes are stored of a run: summary, inbox and the log of its current
+// generation. Zero: the store cannot tell.
+func (e *Engine) Size(ctx context.Context, run string) (int64, error) {
+	if err := validID("run id", run); err != nil {
+		return 0, err
+	}
+	store, ok := e.Runs.(Sizer)
+	if !ok {
+		return 0, nil
+	}
+	size, err := store.Size(ctx, run)
+	if err != nil && !errors.Is(err, history.ErrUnreadable) {
+		return 0, e.found(err, run)
+	}
+	return size, nil
+}
+
+// SizeOfRecords is about how many bytes are stored of a part of a generation's log: see
+// [Engine.History]. Zero: the store cannot tell.
+func (e *Engine) SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error) {
+	store, ok := e.Runs.(Sizer)
+	if !ok {
+		return 0, nil
+	}
+	size, err := store.SizeOfRecords(ctx, run, generation, after)
+	return size, e.unavailable(err, "the log was not read")
+}
+
+// size is about how many bytes the store has of a run. Zero where nothing is bounded, or where the
+// store cannot tell.
+func (e *Engine) size(ctx context.Context, run string) int64 {
+	store, ok := e.Runs.(Sizer)
+	if !ok || e.config.Memory == nil {
+		return 0
+	}
+	size, err := store.Size(ctx, run)
+	if err != nil {
+		return 0 // the read that follows meets the same error, and reports it
+	}
+	return size
+}
+
 func (s *slot) isLive() bool { return s.live != nil && s.live.exec != nil }
+
+// take notes what the holder has taken for its turn.
+func (s *slot) take(in *places, seated bool, bytes int64) {
+	s.claimed = bytes
+	if seated {
+		s.replaying = in
+	}
+}
 
 // replayed gives the place back that the slot's run was to be replayed in, if it has one still.
 func (s *slot) replayed() {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 )
@@ -64,16 +66,44 @@ func (a away) fetchAs(d *history.Decoder, name string, into any) error {
 	if err := a.fetch(d, name, &payload); err != nil || payload == nil {
 		return err
 	}
+	return decodeAway(payload, name, into)
+}
+
+func decodeAway(payload history.Payload, name string, into any) error {
 	if err := json.Unmarshal(payload, into); err != nil {
 		return fmt.Errorf("%w: its %s: %w", history.ErrUnreadable, name, err)
 	}
 	return nil
 }
 
+// ErrLeftOut is what a [history.Decoder.Fetch] gives for a value of a summary that is kept
+// elsewhere and is not to be fetched.
+var ErrLeftOut = errors.New("left out")
+
 type storedSummary struct {
 	Summary
 	StoredStart string `json:"start,omitempty"`
 	Away        away   `json:"away,omitempty"`
+	// Sizes of the long ones among those that went away: lists say them without fetching anything.
+	Sizes map[string]int64 `json:"sizes,omitempty"`
+}
+
+// send has a value go away, and notes how long it is.
+func (s *storedSummary) send(e history.Encoder, name string, payload *history.Payload) {
+	size := len(*payload)
+	if s.Away.send(e, name, payload); *payload == nil && size > LongestListed {
+		set(&s.Sizes, name, int64(size))
+	}
+}
+
+// fetch gets a value back; one that [history.Decoder.Fetch] leaves out is [Summary.Large].
+func (s *storedSummary) fetch(d *history.Decoder, name string, into *history.Payload) error {
+	err := s.Away.fetch(d, name, into)
+	if errors.Is(err, ErrLeftOut) {
+		set(&s.Large, name, Large{Bytes: s.Sizes[name]})
+		return nil
+	}
+	return err
 }
 
 // field is one that may go away.
@@ -90,8 +120,9 @@ func (s *storedSummary) fields() [3]field {
 // EncodeSummary gives the stored form of a summary. A failure goes away as a whole, and only with [history.Encoder.Texts]: by itself it is rarely long.
 func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
 	stored := storedSummary{Summary: *summary, StoredStart: summary.Start}
+	stored.Large = nil
 	for _, f := range stored.fields() {
-		stored.Away.send(e, f.name, f.payload)
+		stored.send(e, f.name, f.payload)
 	}
 	if e.Texts && stored.Failure != nil {
 		text, err := history.Marshal(stored.Failure)
@@ -99,7 +130,7 @@ func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
 			return nil, fmt.Errorf("the failure of run %q cannot be stored: %w", summary.Run, err)
 		}
 		failure := history.Payload(text)
-		if stored.Away.send(e, "failure", &failure); failure == nil {
+		if stored.send(e, ValueFailure, &failure); failure == nil {
 			stored.Failure = nil
 		}
 	}
@@ -110,11 +141,45 @@ func EncodeSummary(e history.Encoder, summary *Summary) ([]byte, error) {
 			return nil, fmt.Errorf("the block of run %q cannot be stored: %w", summary.Run, err)
 		}
 	}
+	long := stored.long()
 	text, err := history.Marshal(&stored)
 	if err != nil {
 		return nil, fmt.Errorf("the summary of run %q cannot be stored: %w", summary.Run, err)
 	}
-	return text, nil
+	return appendLong(text, long), nil
+}
+
+// longField is a field that encoding/json would copy several times: its text goes into the stored
+// form as it is.
+type longField struct {
+	name    string
+	payload history.Payload
+}
+
+// long takes the long fields out of the summary.
+func (s *storedSummary) long() (long []longField) {
+	const most = 4 << 10
+	for _, f := range s.fields() {
+		if len(*f.payload) > most {
+			long = append(long, longField{f.name, *f.payload})
+			*f.payload = nil
+		}
+	}
+	return long
+}
+
+// appendLong puts fields at the end of an object that is not empty.
+func appendLong(object []byte, long []longField) []byte {
+	size := 0
+	for _, f := range long {
+		size += len(f.name) + len(f.payload) + len(`,"":`)
+	}
+	object = slices.Grow(object, size)
+	for _, f := range long {
+		object = append(object[:len(object)-1], `,"`+f.name+`":`...)
+		object = append(append(object, f.payload...), '}')
+	}
+	return object
 }
 
 // DecodeSummary reads it back. Whose it is, an error does not say: the store knows.
@@ -124,13 +189,17 @@ func DecodeSummary(d *history.Decoder, text []byte) (*Summary, error) {
 		return nil, fmt.Errorf("%w: %w", history.ErrUnreadable, err)
 	}
 	for _, f := range stored.fields() {
-		if err := stored.Away.fetch(d, f.name, f.payload); err != nil {
+		if err := stored.fetch(d, f.name, f.payload); err != nil {
 			return nil, err
 		}
 	}
-	err := stored.Away.fetchAs(d, "failure", &stored.Failure)
+	var failure history.Payload
+	err := stored.fetch(d, ValueFailure, &failure)
+	if err == nil && failure != nil {
+		err = decodeAway(failure, ValueFailure, &stored.Failure)
+	}
 	if err == nil && stored.Blocked != nil {
-		err = stored.Away.fetchAs(d, "blocked", &stored.Blocked.Message)
+		err = stored.Blocked.fetch(d, stored.Away, "blocked")
 	}
 	if err != nil {
 		return nil, err
@@ -212,8 +281,18 @@ func DecodeBlock(d *history.Decoder, text []byte) (*Block, error) {
 	if err := json.Unmarshal(text, stored); err != nil {
 		return nil, fmt.Errorf("%w: %w", history.ErrUnreadable, err)
 	}
-	if err := stored.Away.fetchAs(d, "message", &stored.Message); err != nil {
+	if err := stored.Block.fetch(d, stored.Away, "message"); err != nil {
 		return nil, err
 	}
 	return &stored.Block, nil
+}
+
+// fetch gets the message back, if it went away under this name.
+func (b *Block) fetch(d *history.Decoder, away away, name string) error {
+	err := away.fetchAs(d, name, &b.Message)
+	if errors.Is(err, ErrLeftOut) {
+		b.Message = "The message is long: the run's own summary has it."
+		return nil
+	}
+	return err
 }

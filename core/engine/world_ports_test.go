@@ -77,6 +77,24 @@ func (w *world) look(ctx context.Context, run string, known engine.Position) (*e
 	return view, err
 }
 
+// Size knows what a run has without a call that could fail.
+func (p *port) Size(ctx context.Context, run string) (size int64, err error) {
+	view, err := p.w.store.Look(ctx, run, engine.Position{})
+	if err != nil {
+		return 0, err
+	}
+	size = int64(view.Summary.Bytes())
+	for _, item := range view.Inbox {
+		size += int64(history.EventBytes(item.Event))
+	}
+	for _, rec := range view.Records {
+		size += int64(rec.Bytes())
+	}
+	return size, nil
+}
+
+func (p *port) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
+
 func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
 	return got(ctx, p, "records", run, "", func() ([]*history.Record, error) { return p.w.store.Records(ctx, run, generation, after) })
 }

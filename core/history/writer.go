@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -139,6 +140,10 @@ func (w *writer) payloadIf(name string, value Payload) {
 		}
 	}
 	w.name(name)
+	const follows = 1 << 10 // what comes after a long value must not have it copied again
+	if len(value) > follows {
+		w.out = slices.Grow(w.out, len(value)+follows)
+	}
 	w.out = append(w.out, value...)
 	w.comma = true
 }

@@ -22,6 +22,7 @@ type environment struct {
 	retention            time.Duration
 	access               api.Access // of callers of functions/api
 	shards               int
+	memory               int64 // bytes that the function has; 0: it is not known
 }
 
 // readEnvironment names all that is missing at once.
@@ -51,6 +52,9 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 		if err != nil || e.shards < fewest || e.shards > mostShards {
 			return e, fmt.Errorf("REPRISE_SHARDS is %q: a number of shards, %d to %d", text, fewest, mostShards)
 		}
+	}
+	if megabytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64); err == nil {
+		e.memory = megabytes << 20
 	}
 	e.access = api.BySignature
 	if getenv("REPRISE_AUTHORIZER") == "NONE" {

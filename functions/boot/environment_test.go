@@ -17,10 +17,13 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, 30*24*time.Hour, env.retention)
 	require.Equal(t, "7", env.version)
 	require.Equal(t, api.BySignature, env.access)
+	require.Nil(t, env.useMemory(), "it is not known how much there is")
+	given["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = "512"
 	given["REPRISE_AUTHORIZER"] = "NONE"
 	env, err = readEnvironment(getenv)
 	require.NoError(t, err)
 	require.Equal(t, api.ByNothing, env.access)
+	require.EqualValues(t, 256<<20, env.useMemory().Total())
 	for days, ok := range map[string]bool{"15": true, "14": false, "x": false} {
 		given["REPRISE_RETENTION_DAYS"] = days
 		_, err := readEnvironment(getenv)

@@ -12,6 +12,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
@@ -59,6 +60,9 @@ type Parts struct {
 	Seal seal.Codec
 	// Access is how callers of functions/api authenticate. Its OpenAPI document says so.
 	Access api.Access
+	// Memory is the budget of bytes that live runs, bodies of requests and answers share. Nil: live
+	// runs are bounded by their number alone.
+	Memory *memory.Budget
 	// Metrics takes what CloudWatch is to make metrics of, and Stack is the dimension by which the template's alarm finds them.
 	Metrics io.Writer
 	Stack   string
@@ -76,7 +80,7 @@ func New(parts Parts) (*System, error) {
 	e, err := engine.New(engine.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
 		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID},
 		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
-			Retention: parts.Retention, Poll: poll})
+			Retention: parts.Retention, Memory: parts.Memory, Poll: poll})
 	return &System{parts, e}, err
 }
 
@@ -110,7 +114,7 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 		Queue: sqs.New(sqs.Config{Client: awssqs.NewFromConfig(config), Resumes: env.resumes, Tasks: env.tasks,
 			Dead: env.dead, Codec: store.Codec()}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
-		Metrics: os.Stdout, Stack: env.stack, Retention: env.retention, Seal: codec.Seal,
+		Metrics: os.Stdout, Stack: env.stack, Memory: env.useMemory(), Retention: env.retention, Seal: codec.Seal,
 		Access: env.access,
 	}
 	for _, prepare := range first {

@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -51,6 +52,10 @@ type Config struct {
 	Limits Limits
 	// Access is what the OpenAPI document says of how to call the API.
 	Access Access
+	// Memory is the budget of bytes that bodies of requests and answers share with live runs
+	// ([engine.Config.Memory]); those of up to 64 KB are not counted. What finds no room is refused
+	// with the code unavailable. Nil: one of 512 MB, for them alone.
+	Memory *memory.Budget
 	// Seal is what the engine's store seals values with: an export that is to leave sealed is sealed with it, as it is stored. Nil: such an
 	// export leaves as it is. All other answers give values in the clear: whoever may ask has the right to them.
 	Seal seal.Codec
@@ -105,6 +110,9 @@ func (c Config) withDefaults() Config {
 		c.LongestWait = time.Minute
 	}
 	c.Limits = c.Limits.withDefaults()
+	if c.Memory == nil {
+		c.Memory = memory.New(512 << 20)
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

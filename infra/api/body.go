@@ -64,58 +64,76 @@ func (c *call) read(into any) error {
 	return c.shape.decode(text, into)
 }
 
+// readAll reads the body into memory that the call claims: at once where its length is given, which
+// may take a moment while others are served; else as it comes.
 func (c *call) readAll() ([]byte, error) {
-	const trusted = 1 << 20 // a larger length is believed as it comes true
 	size := c.r.ContentLength
 	if size == 0 {
 		return nil, nil
 	}
 	if size > longestBody {
-		c.w.Header().Set("Connection", "close")
-		return nil, bodyTooLarge()
+		return nil, c.refuseBody(bodyTooLarge())
 	}
-	if err := c.claim(size); err != nil {
-		return nil, err
+	if size > freeBytes {
+		err := c.fits(copiesOfBody * size)
+		if err == nil {
+			err = c.awaitRoom(copiesOfBody*size, roomWithin)
+		}
+		if err != nil {
+			return nil, c.refuseBody(err)
+		}
 	}
-	var text []byte
-	var err error
 	body := &paced{body: http.MaxBytesReader(c.w, c.r.Body, longestBody), control: http.NewResponseController(c.w), begun: time.Now()}
-	if size > 0 && size <= trusted {
-		text = make([]byte, size)
-		_, err = io.ReadFull(body, text)
-	} else {
-		text, err = io.ReadAll(body)
+	var text []byte
+	for int64(len(text)) != size {
+		if len(text) == cap(text) {
+			var err error
+			if text, err = c.grow(text, size); err != nil {
+				return nil, c.refuseBody(err)
+			}
+		}
+		n, err := body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if errors.Is(err, io.EOF) && (size < 0 || int64(len(text)) == size) {
+			break
+		} else if err != nil {
+			return nil, notReceived(err, body)
+		}
 	}
-	if err == nil {
-		body.received()
-	}
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, bodyTooLarge()
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, &problemError{http.StatusRequestTimeout, engine.Unavailable,
-			fmt.Sprintf("the request's body came too slowly: %d bytes in %s", body.had, time.Since(body.begun).Round(time.Second))}
-	}
-	if err != nil {
-		return nil, invalid("the request's body was not received: " + err.Error())
-	}
+	body.received()
 	return text, nil
 }
 
-// claim takes the room that a body needs; one whose length nobody says may be as long as any.
-func (c *call) claim(size int64) error {
-	if size >= 0 && size <= freeBytes {
-		return nil
+// grow makes room for the next part of a body of this size; negative: it is not known.
+func (c *call) grow(text []byte, size int64) ([]byte, error) {
+	const trusted = 1 << 20 // a larger length is believed when so much has come
+	next := max(freeBytes, 2*int64(len(text)))
+	switch {
+	case size >= 0 && len(text) == 0:
+		next = min(size, trusted)
+	case size >= 0:
+		next = size
+	case next > freeBytes:
+		if err := c.claim(copiesOfBody * next); err != nil {
+			return nil, err
+		}
 	}
-	if size < 0 {
-		size = longestBody
+	return append(make([]byte, 0, next), text...), nil
+}
+
+// notReceived says why a body did not come.
+func notReceived(err error, body *paced) error {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return bodyTooLarge()
 	}
-	if !c.rooms.bodies.take(size) {
-		c.w.Header().Set("Connection", "close")
-		return busy("the requests that are worked on have bodies of almost %d bytes together, and there is no room for this one: try again", c.rooms.bodies.most)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &problemError{http.StatusRequestTimeout, engine.Unavailable,
+			fmt.Sprintf("the request's body came too slowly: %d bytes in %s", body.had, time.Since(body.begun).Round(time.Second))}
 	}
-	c.claimed = size
-	return nil
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return invalid("the request's body was not received: " + err.Error())
 }
 
 func bodyTooLarge() error {
@@ -280,17 +298,27 @@ func assignPayload(into *history.Payload, raw []byte) error {
 }
 
 // onOneLine takes out the white space between a payload's values if it has line breaks: a stored record is one line. All
-// values stay as they were written.
+// values stay as they were written. The text is valid JSON, and is changed in its place.
 func onOneLine(raw []byte) history.Payload {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw
 	}
-	var compact bytes.Buffer
-	compact.Grow(len(raw))
-	if json.Compact(&compact, raw) != nil {
-		return raw
+	kept, quoted := raw[:0], false
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			kept = append(kept, c)
+			i++
+			c = raw[i]
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			continue
+		}
+		kept = append(kept, c)
 	}
-	return compact.Bytes()
+	return kept
 }
 
 // kindOf says in words what a JSON value is.

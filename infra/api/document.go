@@ -46,6 +46,7 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[history.Payload]():     reflect.TypeFor[json.RawMessage](),
 		reflect.TypeFor[engine.Summary]():      reflect.TypeFor[summary](),
 		reflect.TypeFor[engine.Block]():        reflect.TypeFor[block](),
+		reflect.TypeFor[engine.Large]():        reflect.TypeFor[large](),
 		reflect.TypeFor[engine.Accepted]():     reflect.TypeFor[accepted](),
 		reflect.TypeFor[engine.UpdateAnswer](): reflect.TypeFor[updateAnswer](),
 		reflect.TypeFor[engine.TaskState]():    reflect.TypeFor[activityState](),

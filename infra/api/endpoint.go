@@ -57,7 +57,7 @@ type call struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	queried  map[string][]string
-	claimed  int64 // of the room for bodies
+	claimed  int64 // bytes of the memory that requests share
 }
 
 // add registers an endpoint, and puts it into the document.
@@ -90,7 +90,7 @@ func (h *Handler) add(e endpoint) error {
 	h.adapter.Handle(operation, func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
 		c := &call{Handler: h, endpoint: &e, shape: body, w: w, r: r}
-		defer func() { h.rooms.bodies.give(c.claimed) }()
+		defer c.release()
 		if err := c.perform(); err != nil {
 			h.fail(w, r, err)
 		}

@@ -62,6 +62,9 @@ func (c *call) exportHistory() error {
 	} else if err := p.begin(c); err != nil {
 		return err
 	}
+	if err := c.awaitRoomForLog(p.run, max(p.at.after.Generation, 1), p.at.after.Record); err != nil {
+		return err
+	}
 	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at engine.Position, record *history.Record) error { return p.add(ctx, at, record) })
 	switch {
 	case errors.Is(err, errFull):
@@ -70,6 +73,9 @@ func (c *call) exportHistory() error {
 		return err
 	default:
 		p.text = append(p.text, exportTail...)
+	}
+	if err := c.awaitRoom(int64(len(p.text)), roomWithin); err != nil {
+		return err
 	}
 	writeText(c.w, http.StatusOK, "application/json", p.text)
 	return nil

@@ -21,7 +21,8 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 	failed := &history.Failure{FailureKind: "x", Type: "x", Message: "x", NonRetryable: true, RetryAfter: 1, Details: one, Stack: "x", Cause: &history.Failure{}}
 	for _, c := range []struct{ written, described any }{
 		{engine.Summary{Blocked: &engine.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
-			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}}, summary{}},
+			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}, Large: map[string]engine.Large{"x": {}}}, summary{}},
+		{engine.Large{Preview: "x"}, large{}},
 		{engine.Block{ID: "x", Version: "x"}, block{}},
 		{history.Parent{}, parent{}},
 		{failed, failure{}},

@@ -213,7 +213,7 @@ func TestDepth(t *testing.T) {
 	deepest := nested(history.MaxDepth)
 	require.Equal(t, http.StatusCreated, send("POST", "/v1/runs", `{"run":"deep","workflow":"echo","input":`+deepest+`,"attributes":{"a":`+nested(2000)+`}}`).Code)
 	w.deliver(t)
-	for _, path := range []string{"/v1/runs/deep", "/v1/runs", "/v1/runs/deep/history", "/v1/runs/deep/export"} {
+	for _, path := range []string{"/v1/runs/deep", "/v1/runs/deep/values/input", "/v1/runs/deep/history", "/v1/runs/deep/export"} {
 		answer := send("GET", path, "")
 		require.Equal(t, http.StatusOK, answer.Code)
 		require.Contains(t, answer.Body.String(), deepest)

@@ -17,8 +17,6 @@ type Limits struct {
 	Requests int64
 	// Waits are requests that wait for something to happen. What Requests has beyond it is always left to others. Zero: 2,048.
 	Waits int64
-	// BodyBytes is how long the bodies of all requests may be together, those of up to 64 KB not counted. Zero: 512 MB.
-	BodyBytes int64
 	// Connections that are open, those without a request included; further ones are closed. Zero: 4,096.
 	Connections int64
 }
@@ -27,7 +25,7 @@ func (l Limits) withDefaults() Limits {
 	for _, one := range []struct {
 		limit *int64
 		usual int64
-	}{{&l.Requests, 3072}, {&l.Waits, 2048}, {&l.BodyBytes, 512 << 20}, {&l.Connections, 4096}} {
+	}{{&l.Requests, 3072}, {&l.Waits, 2048}, {&l.Connections, 4096}} {
 		if *one.limit == 0 {
 			*one.limit = one.usual
 		}
@@ -53,10 +51,10 @@ func (r *room) take(n int64) bool {
 func (r *room) give(n int64) { r.taken.Add(-n) }
 
 // rooms are those of one handler.
-type rooms struct{ requests, waits, bodies, connections room }
+type rooms struct{ requests, waits, connections room }
 
 func (r *rooms) limit(l Limits) {
-	r.requests.most, r.waits.most, r.bodies.most, r.connections.most = l.Requests, l.Waits, l.BodyBytes, l.Connections
+	r.requests.most, r.waits.most, r.connections.most = l.Requests, l.Waits, l.Connections
 }
 
 func busy(format string, args ...any) error {

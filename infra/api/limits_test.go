@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -113,7 +114,7 @@ func TestSoManyRequestsAtATime(t *testing.T) {
 
 // TestBodiesTogether: what is promised in Content-Length counts before it has come.
 func TestBodiesTogether(t *testing.T) {
-	w := start(t, func(c *api.Config) { c.Limits.BodyBytes = 250_000 })
+	w := start(t, func(c *api.Config) { c.Memory = memory.New(1_000_000) })
 	body, promised := io.Pipe()
 	read := make(chan struct{}) // the server has found room for it, and begins to read
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(read) }})
@@ -134,7 +135,8 @@ func TestBodiesTogether(t *testing.T) {
 	large := `{"workflow":"echo","input":"` + strings.Repeat("x", 100_000) + `"}`
 	response, text := w.call("POST", "/v1/runs", large)
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	require.Contains(t, text, "have bodies of almost 250000 bytes together, and there is no room for this one: try again")
+	require.Equal(t, "1", response.Header.Get("Retry-After"))
+	require.Contains(t, text, "the runs and requests that are worked on hold 800000 of 1000000 bytes")
 	w.ok(201, "POST", "/v1/runs", `{"workflow":"echo","input":1}`)
 	require.NoError(t, promised.CloseWithError(errors.New("gives up")))
 	require.Error(t, <-ended)

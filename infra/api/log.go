@@ -53,6 +53,9 @@ func (c *call) getHistory() error {
 	if err != nil {
 		return err
 	}
+	if err := c.awaitRoomForLog(summary.Run, generation, after); err != nil {
+		return err
+	}
 	records, err := c.engine.History(c.r.Context(), summary.Run, generation, after)
 	if err != nil {
 		return err

@@ -76,6 +76,8 @@ func (c *call) updateRun() error {
 	if err != nil {
 		return err
 	}
+	body.Input = nil // nothing large is held while the caller waits
+	c.release()
 	if wait > 0 && !answered(answer) {
 		if ctx, end, ok := c.patience(wait); ok { // else it is accepted all the same, and not answered yet
 			defer end()
@@ -87,6 +89,9 @@ func (c *call) updateRun() error {
 	status := http.StatusAccepted
 	if answered(answer) {
 		status = http.StatusOK
+	}
+	if err := c.holdAnswer(len(answer.Result)); err != nil {
+		return err
 	}
 	return c.answer(status, answer)
 }
@@ -102,6 +107,9 @@ func (c *call) queryRun() error {
 	}
 	result, err := c.engine.Query(c.r.Context(), c.r.PathValue("run"), c.r.PathValue("name"), body.Input)
 	if err != nil {
+		return err
+	}
+	if err := c.holdAnswer(len(result)); err != nil {
 		return err
 	}
 	return c.answer(http.StatusOK, client.QueryAnswer{Result: result})

@@ -85,6 +85,12 @@ func writeText(w http.ResponseWriter, status int, contentType string, text []byt
 	_, _ = w.Write(text) // the caller may have gone
 }
 
+// writeMore writes a further piece of an answer, for which the time begins anew.
+func writeMore(w http.ResponseWriter, text []byte) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within(int64(len(text)))))
+	_, _ = w.Write(text) // the caller may have gone
+}
+
 var (
 	noSniff = []string{"nosniff"}
 	noStore = []string{"no-store"}

@@ -26,11 +26,14 @@ func (h *Handler) runEndpoints() []endpoint {
 			answers: map[int]reply{http.StatusCreated: {"The run was started.", engine.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", engine.Summary{}, client.HintHeader}},
 			fails:   []engine.Code{engine.Conflict}, serve: (*call).startRun},
 		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
-			describe: "The latest start first, page by page.", params: listParams(),
+			describe: fmt.Sprintf("The latest start first, page by page. Values of more than %d bytes are left out: large has their sizes, and get-value gives them.",
+				engine.LongestListed), params: listParams(),
 			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: (*call).listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
-			params:  []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers: map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getRun},
+			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their sizes, and get-value gives them.", engine.LongestShown),
+			params:   []*huma.Param{runParam(), waitParam(untilEnd)},
+			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getRun},
+		h.valueEndpoint(),
 		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, tag: tag, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
 			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).unblockRun},
@@ -65,6 +68,8 @@ func (c *call) startRun() error {
 	if err != nil {
 		return err
 	}
+	summary, body.Input = summary.LeaveOut(engine.LongestShown), nil // nothing large is held while the caller waits
+	c.release()
 	if summary, err = c.await(summary, wait); err != nil {
 		return err
 	}
@@ -76,7 +81,7 @@ func (c *call) startRun() error {
 	if created {
 		status = http.StatusCreated
 	}
-	return c.answer(status, summary)
+	return c.answer(status, summary.LeaveOut(engine.LongestShown))
 }
 
 // await waits until a run has ended or is blocked, or the wait is over. Where too many wait already, a start is answered at
@@ -113,10 +118,10 @@ func (c *call) getRun() error {
 	if err != nil {
 		return err
 	}
-	if summary, err = c.await(summary, wait); err != nil {
+	if summary, err = c.await(summary.LeaveOut(engine.LongestShown), wait); err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, summary)
+	return c.answer(http.StatusOK, summary.LeaveOut(engine.LongestShown))
 }
 
 func (c *call) listRuns() error {

@@ -22,6 +22,12 @@ type summary struct {
 	State      json.RawMessage            `json:"state,omitempty" doc:"What its code has published last." example:"{\"packed\":1}"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty" doc:"What it is searched by." example:"{\"customer\":\"ada\"}"`
 	Parent     *parent                    `json:"parent,omitempty" doc:"The run that started this one as a child."`
+	Large      map[string]large           `json:"large,omitempty" doc:"Values that are left out here for their length, by name: input, result, state, failure. get-value gives them."`
+}
+
+type large struct {
+	Bytes   int64  `json:"bytes" doc:"How long the value is, as JSON; 0 where that is not known." example:"5500000"`
+	Preview string `json:"preview,omitempty" doc:"How it begins." example:"{\"items\":[\"tea\","`
 }
 
 type block struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
@@ -45,16 +46,15 @@ type Config struct {
 	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000. Of the others, few at a time are replayed
 	// from their logs: see [engine.Config].
 	LiveRuns int
+	// Memory is the budget of bytes that live runs share with others: see [engine.Config]. Nil: no
+	// limit.
+	Memory *memory.Budget
 	// Retention is how long ended runs are kept, and a tenth of that longer at most, but no more than an hour. Zero: [Retention].
 	// Negative: for ever. The logs of generations whose run goes on are kept up to three times as long: see [engine.Config].
 	Retention time.Duration
 	// StuckAfter is how long workflow code may keep its turn. Zero: 5 s. Negative: for ever.
 	StuckAfter time.Duration
 }
-
-// GCPercent is the garbage collector's target for a process that is nothing but a node: what lives there is a few megabytes,
-// and collecting whenever that doubles means collecting all the time, for a sixth of a busy server's CPU.
-const GCPercent = 300
 
 // Retention is how long ended runs are kept where nobody says.
 const Retention = 30 * 24 * time.Hour
@@ -80,7 +80,8 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
 		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
-			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Retention: config.Retention, StuckAfter: config.StuckAfter})
+			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Memory: config.Memory,
+			Retention: config.Retention, StuckAfter: config.StuckAfter})
 	if err == nil {
 		n.Rebuilt, err = n.Rebuild(ctx)
 	}

@@ -32,7 +32,8 @@ var layers = []layer{
 	{"core/activity", []string{"core/history", "core/internal"}},
 	{"core/workflow/workflowtest", []string{"core"}},
 	{"core/workflow", []string{"core/history", "core/internal", "core/activity"}},
-	{"core/engine", []string{"core/history", "core/internal", "core/activity", "core/workflow", "core/engine"}},
+	{"core/memory", nil},
+	{"core/engine", []string{"core/history", "core/internal", "core/activity", "core/memory", "core/workflow", "core/engine"}},
 	// Further front-ends (flows, scripts, arrays) are workflows like everybody's: nothing private.
 	{"core", []string{"core/history", "core/activity", "core/workflow"}},
 	// The stated system: clocks and the like, behind ports. Adapters know it, and never each other.

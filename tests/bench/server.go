@@ -18,6 +18,7 @@ import (
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
+	"github.com/reprise-run/reprise/infra/system"
 	"github.com/reprise-run/reprise/tests/gauge"
 )
 
@@ -68,7 +69,7 @@ func serve(ctx context.Context, folder, profiles string) (err error) {
 		}
 		defer end()
 	}
-	debug.SetGCPercent(local.GCPercent) // as reprise dev does
+	local.Collect(system.Memory(), true) // as reprise dev does
 	s := &server{Context: ctx}
 	if s.store, err = sqlite.Open(folder, sqlite.Options{}); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // open names the environment variable under which gates are open: a server without it leaves what is behind them waiting.
 const open = "FAULTS_GATES_OPEN"
 
-var definitions = []workflow.Definition{write, pass, beat, collected, gated, napping, slow, beating}
+var definitions = []workflow.Definition{write, pass, beat, collected, gated, napping, slow, beating, holding}
 
 var (
 	goOn    = workflow.NewSignal[int]("go-on")
@@ -110,4 +110,10 @@ var beating = workflow.New("beating", func(ctx workflow.Context, times int) (int
 		}
 	}
 	return times, nil
+})
+
+// holding holds its input until it is told to go on, and gives its length.
+var holding = workflow.New("holding", func(ctx workflow.Context, value string) (int, error) {
+	_, err := workflow.AwaitSignal(ctx, goOn)
+	return len(value), err
 })

@@ -26,8 +26,8 @@ type Server struct {
 	Address, Data string
 	// Command is what runs the program: before it comes what wraps it, if anything.
 	Command []string
-	// Env is added to the environment of the lives to come.
-	Env []string
+	// Env is added to the environment of the lives to come, and Flags to the server's flags.
+	Env, Flags []string
 	// Starts counts its lives.
 	Starts int
 	// Last is the end of what it printed.
@@ -104,7 +104,7 @@ func (s *Server) Client() *client.Client {
 // Start begins a life, and does not wait until the server answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	arguments := slices.Concat(s.Command[1:], []string{"dev", "--listen", s.Address, "--data", s.Data})
+	arguments := slices.Concat(s.Command[1:], []string{"dev", "--listen", s.Address, "--data", s.Data}, s.Flags)
 	command := exec.Command(s.Command[0], arguments...) //nolint:noctx // it is ended by its id
 	command.Env = append(os.Environ(), s.Env...)
 	command.Stdout, command.Stderr = s.Last, s.Last

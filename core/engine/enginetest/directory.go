@@ -3,6 +3,7 @@ package enginetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,31 @@ var listCases = []namedCase{
 		require.NoError(s.t, err)
 		require.Len(s.t, page, 1)
 		sameSummary(s.t, summary, page[0])
+	}},
+	{"long values are left out, and their sizes are told", func(s *subject) {
+		long := func(bytes int) history.Payload { return history.Payload(`"` + strings.Repeat("x", bytes-2) + `"`) }
+		small, large := fullSummary(), fullSummary()
+		large.Run, large.Started = "large", small.Started.Add(-time.Second)
+		large.Input, large.Result, large.State = long(5_500_000), long(40_000), long(engine.LongestListed)
+		for _, summary := range []*engine.Summary{small, large} {
+			start := startItem(1)
+			require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, start))
+		}
+		page, next, err := s.Directory.List(s.t.Context(), engine.ListQuery{Limit: 10})
+		require.NoError(s.t, err)
+		require.Empty(s.t, next)
+		require.Len(s.t, page, 2, "a large run takes no place from others")
+		sameSummary(s.t, small, page[0])
+		got := page[1]
+		require.Nil(s.t, got.Input)
+		require.Nil(s.t, got.Result)
+		require.Equal(s.t, string(large.State), string(got.State))
+		require.EqualValues(s.t, 5_500_000, got.Large[engine.ValueInput].Bytes)
+		require.EqualValues(s.t, 40_000, got.Large[engine.ValueResult].Bytes)
+		require.Len(s.t, got.Large, 2)
+		whole, err := s.Runs.Summary(s.t.Context(), "large")
+		require.NoError(s.t, err)
+		sameSummary(s.t, large, whole)
 	}},
 	{"filters, alone and together", func(s *subject) {
 		all := s.population()

@@ -181,6 +181,9 @@ func (r *Run) Waiting() (lines []string) {
 	return
 }
 
+// Units is how many units have not ended.
+func (r *Run) Units() int { return len(r.units) }
+
 // Lost says whether the run was given up as stuck: see [Run.Stuck].
 func (r *Run) Lost() bool { return r.lost.Load() }
 

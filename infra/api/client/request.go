@@ -43,8 +43,8 @@ type answer struct {
 	header http.Header
 }
 
-// do performs a call, again if need be, and reads its answer into what into points to: a buffer takes the text as it is,
-// anything else what it decodes to. Nil: it is not looked at.
+// do performs a call, again if need be, and reads its answer into what into points to: a writer
+// takes the text as it comes, anything else what it decodes to. Nil: it is not looked at.
 func (c *Client) do(ctx context.Context, call request, into any) (answer, error) {
 	if strings.Contains(call.path, "//") || strings.HasSuffix(call.path, "/") {
 		return answer{}, fmt.Errorf("%s %s: an id or a name is empty", call.method, call.path)
@@ -64,8 +64,8 @@ func (c *Client) do(ctx context.Context, call request, into any) (answer, error)
 	switch into := into.(type) {
 	case nil:
 		_, err = io.Copy(io.Discard, response.Body)
-	case *bytes.Buffer:
-		_, err = into.ReadFrom(response.Body)
+	case io.Writer:
+		_, err = io.Copy(into, response.Body)
 	default:
 		err = json.NewDecoder(response.Body).Decode(into)
 	}

@@ -29,7 +29,11 @@ func (c *Client) Start(ctx context.Context, start engine.StartRequest) (*Started
 // StartAndWait starts a run and waits as [Client.Wait] does.
 func (c *Client) StartAndWait(ctx context.Context, start engine.StartRequest) (*Started, error) {
 	started, err := c.start(ctx, start, c.poll(ctx))
-	if err != nil || ended(started.Summary) {
+	if err != nil {
+		return started, err
+	}
+	if ended(started.Summary) {
+		started.Summary, err = c.complete(ctx, started.Summary)
 		return started, err
 	}
 	started.Summary, err = c.Wait(ctx, started.Run)
@@ -51,7 +55,8 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 	return started, nil
 }
 
-// Get gives a run's summary.
+// Get gives a run's summary. Values of more than [engine.LongestShown] bytes are left out:
+// [Client.Value] gives them.
 func (c *Client) Get(ctx context.Context, run string) (*engine.Summary, error) {
 	return c.get(ctx, run, nil)
 }
@@ -77,7 +82,7 @@ func (c *Client) Wait(ctx context.Context, run string) (*engine.Summary, error) 
 			return nil, err
 		}
 		if ended(summary) {
-			return summary, nil
+			return c.complete(ctx, summary)
 		}
 		if last = summary; ctx.Err() != nil {
 			return last, ctx.Err()
@@ -87,7 +92,8 @@ func (c *Client) Wait(ctx context.Context, run string) (*engine.Summary, error) 
 
 func ended(summary *engine.Summary) bool { return summary.Status.Closed() || summary.Blocked != nil }
 
-// List gives one page of the runs that match, the latest start first.
+// List gives one page of the runs that match, the latest start first, without values of more than
+// [engine.LongestListed] bytes.
 func (c *Client) List(ctx context.Context, query engine.ListQuery) (*Page, error) {
 	values := url.Values{}
 	set := func(name, value string) {

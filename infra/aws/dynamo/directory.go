@@ -15,7 +15,7 @@ import (
 const (
 	defaultPage = 100  // runs in a page, where no limit is asked for
 	longestPage = 1000 // runs in a page
-	// listBytes is how much the summaries of a page hold, in their stored form, and then one more.
+	// listBytes is how much the values of a page hold, and then one more summary's.
 	listBytes = 4 << 20
 	// candidates is how many summaries one page reads at most to find those that match.
 	candidates = 1000
@@ -69,7 +69,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 	return page, m.cursor("", true), nil
 }
 
-// listed is a summary, and how long its stored form is.
+// listed is a summary, and how many bytes its values have.
 type listed struct {
 	*engine.Summary
 	bytes int
@@ -91,9 +91,9 @@ func (s *Store) summariesAt(ctx context.Context, c call, places []place) ([]*lis
 		if !isRun(r) || textOf(r, "started") != places[i].key {
 			return nil
 		}
-		summary, err := engine.Shown(s.readSummary(ctx, r))
+		summary, err := s.readListed(ctx, r)
 		if err == nil {
-			found[i] = &listed{summary, len(packedOf(r)) + len(summary.Input) + len(summary.Result) + len(summary.State)}
+			found[i] = &listed{summary, summary.Bytes()}
 		}
 		return err
 	})

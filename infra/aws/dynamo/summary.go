@@ -41,10 +41,23 @@ func isRun(r row) bool { return r["generation"] != nil }
 // readSummary reads a run's summary, and the block that stands beside it. Where the summary cannot be read, it gives what the rest of
 // the row says, too.
 func (s *Store) readSummary(ctx context.Context, r row) (*engine.Summary, error) {
+	return s.readSummaryBy(ctx, r, s.codec.DecodeSummary)
+}
+
+// readListed reads a run's summary as a list shows it: without long values, which are not fetched.
+func (s *Store) readListed(ctx context.Context, r row) (*engine.Summary, error) {
+	summary, err := engine.Shown(s.readSummaryBy(ctx, r, s.codec.DecodeListed))
+	if err != nil {
+		return nil, err
+	}
+	return summary.LeaveOut(engine.LongestListed), nil
+}
+
+func (s *Store) readSummaryBy(ctx context.Context, r row, decode func(context.Context, string, []byte) (*engine.Summary, error)) (*engine.Summary, error) {
 	var summary *engine.Summary
 	text, err := content(ctx, s.codec, r)
 	if err == nil {
-		summary, err = s.codec.DecodeSummary(ctx, runOf(r), text)
+		summary, err = decode(ctx, runOf(r), text)
 	}
 	if err != nil {
 		summary, err = besideSummary(r), fmt.Errorf("the summary of run %q: %w", runOf(r), err)

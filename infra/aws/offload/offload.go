@@ -83,6 +83,22 @@ func (c Codec) DecodeSummary(ctx context.Context, run string, text []byte) (*eng
 	return decode(ctx, c, run, text, engine.DecodeSummary)
 }
 
+// DecodeListed reads it back as a list needs it: values that are kept elsewhere are not fetched
+// (see [engine.Summary.Large]).
+func (c Codec) DecodeListed(ctx context.Context, run string, text []byte) (*engine.Summary, error) {
+	return engine.DecodeSummary(&history.Decoder{Fetch: func(form string) (history.Payload, error) {
+		sealed, here, err := seal.Parse(form)
+		if !here || strings.HasPrefix(form, sealedAt) {
+			return nil, engine.ErrLeftOut
+		}
+		payload, err := c.open(ctx, run, sealed, err)
+		if err != nil {
+			err = unreadable(fmt.Errorf("a payload of run %q was not read: %w", run, err))
+		}
+		return payload, err
+	}}, text)
+}
+
 // EncodeBlock gives the stored form of a run's block.
 func (c Codec) EncodeBlock(ctx context.Context, run string, block *engine.Block) ([]byte, error) {
 	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return engine.EncodeBlock(e, block) })

@@ -46,7 +46,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 		if len(page) == limit {
 			return page, last.cursor(), nil
 		}
-		page, last = append(page, l.summary), l
+		page, last = append(page, l.summary.LeaveOut(engine.LongestListed)), l
 	}
 	return page, "", nil
 }

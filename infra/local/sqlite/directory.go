@@ -44,16 +44,43 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 		}
 	}
 	for _, found := range l.found {
-		summary, err := engine.Shown(s.decodeSummary(ctx, found))
+		summary, err := s.listed(ctx, found)
 		if err != nil {
 			return nil, "", err
 		}
-		page = append(page, summary)
+		if summary != nil {
+			page = append(page, summary)
+		}
 	}
 	if l.more {
 		next = l.last.String()
 	}
 	return page, next, nil
+}
+
+// listed gives a summary as a list shows it, without long values. Those that are long themselves
+// are read one at a time, so that a list of many holds no more than one of them in memory. Nil: the
+// run was deleted meanwhile.
+func (s *Store) listed(ctx context.Context, found storedSummary) (*engine.Summary, error) {
+	if found.text == nil {
+		s.long.Lock()
+		defer s.long.Unlock()
+		there := false
+		err := s.read(ctx, func(db *connection) error {
+			return db.rows("SELECT "+summaryColumns+" FROM run WHERE run = ?", func(row []driver.Value) bool {
+				found, there = summaryOf(row), true
+				return false
+			}, found.apart.Run)
+		})
+		if err != nil || !there {
+			return nil, err
+		}
+	}
+	summary, err := engine.Shown(s.decodeSummary(ctx, found))
+	if err != nil {
+		return nil, err
+	}
+	return summary.LeaveOut(engine.LongestListed), nil
 }
 
 // spot is a run's place in listings: by the time of its start, then of its creation.
@@ -99,7 +126,7 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 		if l.more = len(l.found) == l.limit || l.size > listBytes; l.more {
 			return true, nil
 		}
-		err := db.rows("SELECT "+summaryColumns+" FROM run WHERE number = ?", func(row []driver.Value) bool {
+		err := db.rows("SELECT "+shortSummary+" FROM run WHERE number = ?", func(row []driver.Value) bool {
 			found := summaryOf(row)
 			l.found, l.size, l.last = append(l.found, found), l.size+len(found.text), at
 			return false
@@ -110,6 +137,9 @@ func (l *listing) step(db *connection) (complete bool, err error) {
 	}
 	return rows < scanned, nil
 }
+
+// shortSummary is summaryColumns without a text that is long.
+const shortSummary = "CASE WHEN length(summary) <= 65536 THEN summary END, " + besideSummary
 
 // Each of these reads one index backwards.
 const (

@@ -13,9 +13,6 @@ import (
 	"github.com/reprise-run/reprise/core/seal"
 )
 
-// hotBytes is how much the summaries and durable items of hot runs may hold together.
-const hotBytes = 64 << 20
-
 // hotRuns are the runs in memory: those used lately, those in use, and those with items that are only here.
 //
 // What the table holds of a run (summary, stream, last, durable items) changes only under both mutexes, table's and this
@@ -25,6 +22,7 @@ type hotRuns struct {
 	byName map[string]*run
 	idle   *list.List // of loaded runs that nobody pins, the latest used in front
 	limit  int
+	most   int // bytes that the summaries and durable items of hot runs may hold together
 	bytes  int
 }
 
@@ -115,6 +113,7 @@ func (h *hotRuns) take(stored *run) *run {
 		}
 		for key := range r.deleting {
 			if item, there := stored.inbox[key]; there && item.Durable {
+				stored.bytes -= history.EventBytes(item.Event)
 				delete(stored.inbox, key)
 			}
 		}
@@ -146,7 +145,7 @@ func (h *hotRuns) release(r *run) {
 		return
 	}
 	r.element = h.idle.PushFront(r)
-	for h.idle.Len() > h.limit || h.bytes > hotBytes && h.idle.Len() > 0 {
+	for h.idle.Len() > h.limit || h.bytes > h.most && h.idle.Len() > 0 {
 		h.evict(h.idle.Remove(h.idle.Back()).(*run))
 	}
 }
@@ -189,8 +188,13 @@ func (h *hotRuns) forget(name string) {
 
 // summarize replaces the summary.
 func (h *hotRuns) summarize(r *run, summary *engine.Summary) {
-	change := weigh(summary) - weigh(r.summary)
+	change := summary.Bytes() - r.summary.Bytes()
 	r.summary = summary
+	h.count(r, change)
+}
+
+// count counts bytes that a run holds from now on, or no longer.
+func (h *hotRuns) count(r *run, change int) {
 	r.bytes += change
 	if !r.gone {
 		h.bytes += change
@@ -198,11 +202,26 @@ func (h *hotRuns) summarize(r *run, summary *engine.Summary) {
 }
 
 // keep puts an item into the inbox of a run.
-func (r *run) keep(item engine.Item) {
+func (h *hotRuns) keep(r *run, item engine.Item) {
+	h.remove(r, item.Key)
 	if r.inbox == nil {
 		r.inbox = map[string]engine.Item{}
 	}
 	r.inbox[item.Key] = item
+	if item.Durable {
+		h.count(r, history.EventBytes(item.Event))
+	}
+}
+
+// remove takes an item out of the inbox of a run, and says which one it was.
+func (h *hotRuns) remove(r *run, key string) (item engine.Item, there bool) {
+	if item, there = r.inbox[key]; there {
+		delete(r.inbox, key)
+		if item.Durable {
+			h.count(r, -history.EventBytes(item.Event))
+		}
+	}
+	return item, there
 }
 
 // count counts one more, or one less, and removes what comes to nothing.
@@ -213,21 +232,6 @@ func count(keys *map[string]int, key string, by int) {
 	if (*keys)[key] += by; (*keys)[key] == 0 {
 		delete(*keys, key)
 	}
-}
-
-// weigh gives about how many bytes a summary holds.
-func weigh(s *engine.Summary) int {
-	if s == nil {
-		return 0
-	}
-	size := len(s.Input) + len(s.Result) + len(s.State)
-	for _, value := range s.Attributes {
-		size += len(value)
-	}
-	for f := s.Failure; f != nil; f = f.Cause {
-		size += len(f.Message) + len(f.Stack) + len(f.Details)
-	}
-	return size
 }
 
 // load reads a run from the table.
@@ -252,7 +256,7 @@ func (s *Store) load(ctx context.Context, db *connection, name string) (*run, er
 	if r.summary, r.broken = s.decodeSummary(ctx, found); r.broken != nil && !errors.Is(r.broken, history.ErrUnreadable) {
 		return nil, r.broken
 	}
-	r.bytes = weigh(r.summary)
+	r.bytes = r.summary.Bytes()
 	var failed error // it was not found out whether it can be read
 	decoder := &history.Decoder{}
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
@@ -271,6 +275,7 @@ func (s *Store) load(ctx context.Context, db *connection, name string) (*run, er
 			failed = unreadable
 		}
 		r.inbox[item.Key] = item
+		r.bytes += history.EventBytes(item.Event)
 		return failed == nil
 	}, r.number)
 	if err == nil {

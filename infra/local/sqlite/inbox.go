@@ -26,7 +26,7 @@ func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp 
 		return earlier.Stamp, true, nil
 	}
 	if !item.Durable && r.filing[item.Key] == 0 {
-		r.keep(item)
+		s.hot.keep(r, item)
 		s.hot.mu.Unlock()
 		return item.Stamp, false, nil
 	}
@@ -74,7 +74,7 @@ func (f *filing) apply(db *connection) error {
 	return err
 }
 
-func (f *filing) publish() { f.r.keep(f.item) }
+func (f *filing) publish() { f.s.hot.keep(f.r, f.item) }
 
 func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
 	return s.deleteIf(ctx, name, keys, func(*run) error { return nil })
@@ -105,8 +105,7 @@ func (s *Store) deleteIf(ctx context.Context, name string, keys []string, agains
 		return err
 	}
 	for _, key := range keys {
-		item, there := r.inbox[key]
-		delete(r.inbox, key)
+		item, there := s.hot.remove(r, key)
 		if there && item.Durable || r.filing[key] > 0 {
 			t.keys = append(t.keys, key)
 			count(&r.deleting, key, 1)
@@ -142,7 +141,7 @@ func (t *tidying) publish() {
 	for _, key := range t.keys {
 		count(&t.r.deleting, key, -1)
 		if item, there := t.r.inbox[key]; there && item.Durable { // it was being filed when it was deleted
-			delete(t.r.inbox, key)
+			t.s.hot.remove(t.r, key)
 		}
 	}
 	t.s.hot.release(t.r)

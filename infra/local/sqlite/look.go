@@ -59,18 +59,23 @@ func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, erro
 }
 
 func (s *Store) Records(ctx context.Context, name string, generation, after int) ([]*history.Record, error) {
-	var stream int64
-	err := s.read(ctx, func(db *connection) (err error) {
-		stream, err = db.number(`SELECT CASE WHEN generation = ?1 THEN stream WHEN ?1 = 1 THEN number
-			ELSE (SELECT g.stream FROM generation g WHERE g.run = number AND g.generation = ?1) END FROM run WHERE run = ?2`,
-			int64(generation), name)
-		return err
-	})
+	stream, err := s.streamOf(ctx, name, generation)
 	if err != nil || stream == 0 {
 		return nil, err
 	}
 	records, _, err := s.page(ctx, name, stream, generation, after)
 	return records, err
+}
+
+// streamOf gives the stream of one generation; 0 if there is none.
+func (s *Store) streamOf(ctx context.Context, name string, generation int) (stream int64, err error) {
+	err = s.read(ctx, func(db *connection) (err error) {
+		stream, err = db.number(`SELECT CASE WHEN generation = ?1 THEN stream WHEN ?1 = 1 THEN number
+			ELSE (SELECT g.stream FROM generation g WHERE g.run = number AND g.generation = ?1) END FROM run WHERE run = ?2`,
+			int64(generation), name)
+		return err
+	})
+	return stream, err
 }
 
 // page reads records, and decodes them once others may use the connection.

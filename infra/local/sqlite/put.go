@@ -132,7 +132,7 @@ func (p *putting) publish() {
 		p.r.broken = nil
 	}
 	if p.commit.Next != nil {
-		p.r.keep(*p.commit.Next)
+		p.s.hot.keep(p.r, *p.commit.Next)
 	}
 }
 
@@ -195,10 +195,10 @@ func (c *creating) apply(db *connection) error {
 
 func (c *creating) publish() {
 	c.r.stream = c.r.number
-	c.r.keep(c.start)
 	c.r.summary = clone(c.row.Summary)
-	c.r.bytes = weigh(c.r.summary)
+	c.r.bytes = c.r.summary.Bytes()
 	c.s.hot.add(c.r)
+	c.s.hot.keep(c.r, c.start)
 }
 
 func taken(name string) error { return fmt.Errorf("run %q: %w", name, engine.ErrTaken) }

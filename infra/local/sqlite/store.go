@@ -31,6 +31,9 @@ import (
 type Options struct {
 	// HotRuns is how many runs are kept in memory at most, beside those with items that are only there. Zero: 2,048.
 	HotRuns int
+	// HotBytes is how many bytes the values of these runs may hold together: summaries, and durable
+	// items of inboxes. Zero: 64 MB.
+	HotBytes int
 	// RideDelay is how long a write that nobody waits for (a deletion, a heartbeat) waits at most for others to be flushed
 	// with. Zero: 50 ms.
 	RideDelay time.Duration
@@ -42,6 +45,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.HotRuns <= 0 {
 		o.HotRuns = 2048
+	}
+	if o.HotBytes <= 0 {
+		o.HotBytes = 64 << 20
 	}
 	if o.RideDelay <= 0 {
 		o.RideDelay = 50 * time.Millisecond
@@ -70,6 +76,7 @@ type Store struct {
 	closed bool
 	number int64 // the last one given to a run or a stream
 
+	long  sync.Mutex // held while a list reads a long summary
 	hot   hotRuns
 	tasks overlay[taskKey, task]
 	due   overlay[dueKey, struct{}]
@@ -90,7 +97,7 @@ func Open(path string, options Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{file: file, options: options.withDefaults(), doubt: never}
-	s.hot.limit = s.options.HotRuns
+	s.hot.limit, s.hot.most = s.options.HotRuns, s.options.HotBytes
 	s.hot.clear()
 	s.queue.ride = s.options.RideDelay
 	s.queue.flush = func() { _ = s.submit(nil) } // what failed is queued again, and tells those who wait

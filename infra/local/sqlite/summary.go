@@ -98,7 +98,10 @@ type storedSummary struct {
 }
 
 // summaryColumns are what summaryOf reads, in its order.
-const summaryColumns = "summary, block, run, generation, status, started, closed, workflow"
+const (
+	summaryColumns = "summary, " + besideSummary
+	besideSummary  = "block, run, generation, status, started, closed, workflow"
+)
 
 func summaryOf(row []driver.Value) storedSummary {
 	found := storedSummary{text: blob(row[0]), block: blob(row[1]), apart: engine.Summary{Run: row[2].(string), Generation: int(row[3].(int64)),

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/reprise-run/reprise/core/history"
+)
+
+// Limits of values in answers. A longer value is left out, and [Summary.Large] says its size.
+const (
+	// LongestListed is how many bytes a value of a run in a list has at most: an input, a result, a
+	// state, a failure.
+	LongestListed = 2 << 10
+	// LongestShown is how many bytes such a value has at most where one run is shown.
+	LongestShown = 64 << 10
+	// preview is how many bytes are shown of a value that is left out.
+	preview = 200
+)
+
+// Large is a value that was left out for its length.
+type Large struct {
+	// Bytes is how long it is as JSON. Zero: it is kept elsewhere, and was stored before sizes were
+	// noted.
+	Bytes int64 `json:"bytes"`
+	// Preview is how it begins; empty where it is kept elsewhere.
+	Preview string `json:"preview,omitempty"`
+}
+
+// Names of the values of a run that may be large: what [Summary.Value] takes.
+const (
+	ValueInput   = "input"
+	ValueResult  = "result"
+	ValueState   = "state"
+	ValueFailure = "failure"
+)
+
+// Values lists these names.
+func Values() []string { return []string{ValueInput, ValueResult, ValueState, ValueFailure} }
+
+// payload is where a summary has the payload of this name; nil: it has none.
+func (s *Summary) payload(name string) *history.Payload {
+	switch name {
+	case ValueInput:
+		return &s.Input
+	case ValueResult:
+		return &s.Result
+	case ValueState:
+		return &s.State
+	}
+	return nil
+}
+
+// Value gives a value of a run as JSON, whole; nil: there is none. A failure is in its stored form.
+// A name that is not one of [Values] is an error with the code not-found.
+func (s *Summary) Value(name string) (history.Payload, error) {
+	switch payload := s.payload(name); {
+	case payload != nil:
+		return *payload, nil
+	case name != ValueFailure:
+		return nil, fail(NotFound, "a run has no value %q: there are %s", name, strings.Join(Values(), ", "))
+	case s.Failure == nil:
+		return nil, nil
+	}
+	text, err := history.Marshal(s.Failure)
+	return text, err
+}
+
+// LeaveOut gives the summary without the values that have more than so many bytes: [Summary.Large]
+// names them. It keeps no reference to them. A failure keeps its kind, its type and the beginning
+// of its message.
+func (s *Summary) LeaveOut(most int) *Summary {
+	brief := *s
+	brief.Large = nil
+	for name, large := range s.Large { // order-insensitive: a copy
+		set(&brief.Large, name, large)
+	}
+	for _, name := range Values() {
+		if payload := brief.payload(name); payload != nil && len(*payload) > most {
+			set(&brief.Large, name, Large{int64(len(*payload)), beginning(*payload)})
+			*payload = nil
+		}
+	}
+	if f := s.Failure; f.Bytes() > most {
+		short := beginning(f.Message)
+		set(&brief.Large, ValueFailure, Large{int64(f.Bytes()), short})
+		brief.Failure = &history.Failure{FailureKind: f.FailureKind, Type: f.Type, Message: short, NonRetryable: f.NonRetryable}
+	}
+	return &brief
+}
+
+// beginning of a text, in memory of its own.
+func beginning[T ~string | ~[]byte](text T) string {
+	if len(text) <= preview {
+		return string(text)
+	}
+	return strings.ToValidUTF8(string(text[:preview]), "") + "…"
+}
+
+// IsLarge says whether any of these values was left out; without names, whether any value was.
+func (s *Summary) IsLarge(names ...string) bool {
+	for name := range s.Large { // order-insensitive: any
+		if len(names) == 0 || slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// keeps a value, and waits for a signal.
+func (s *storm) keeps(_ *world, ctx workflow.Context, value string) (int, error) {
+	s.begun.Add(1)
+	_, err := workflow.AwaitSignal(ctx, goSignal)
+	return len(value), err
+}
+
+// large is a value of 100 KB.
+var large = strings.Repeat("x", 100_000)
+
+// TestLiveRunsAreBoundedByBytes: a thousand live runs are allowed, and the values of fifty do not
+// fit.
+func TestLiveRunsAreBoundedByBytes(t *testing.T) {
+	s := &storm{}
+	inBoth(t, only("main", s.keeps), func(w *world) {
+		const runs = 50
+		budget := memory.New(2_000_000)
+		w.adjust = func(_ string, c *engine.Config) { c.Memory = budget }
+		s.begun.Store(0)
+		for i := range runs {
+			w.start(fmt.Sprint("r", i), "main", `"`+large+`"`)
+		}
+		w.settle()
+		require.LessOrEqual(w.t, budget.Used(), budget.Total(), "idle runs are evicted")
+		require.Greater(w.t, budget.Used(), budget.Total()/2, "and no more of them than need be")
+		require.EqualValues(w.t, runs, s.begun.Load())
+		w.signal(fmt.Sprint("r", runs-1), "m", "go", `"x"`)
+		w.settle()
+		require.EqualValues(w.t, runs, s.begun.Load(), "the run that was used last is live")
+		for i := range runs - 1 {
+			w.signal(fmt.Sprint("r", i), "m", "go", `"x"`)
+		}
+		w.settle()
+		require.Greater(w.t, s.begun.Load(), int64(runs), "others are replayed")
+		for i := range runs {
+			require.Equal(w.t, fmt.Sprint(len(large)), string(w.summary(fmt.Sprint("r", i)).Result))
+		}
+		require.Less(w.t, budget.Used(), int64(100_000), "what has ended holds next to nothing")
+	})
+}
+
+// TestIdleRunsGiveWay: what a request needs for a moment, idle runs give up, and a run at work does
+// not.
+func TestIdleRunsGiveWay(t *testing.T) {
+	s := &storm{}
+	inBoth(t, only("main", s.keeps), func(w *world) {
+		budget := memory.New(2_000_000)
+		w.adjust = func(_ string, c *engine.Config) { c.Memory = budget }
+		for i := range 4 {
+			w.start(fmt.Sprint("r", i), "main", `"`+large+`"`)
+		}
+		w.settle()
+		used := budget.Used()
+		require.Greater(w.t, used, int64(1_000_000))
+		require.True(w.t, budget.TryTake(1_900_000))
+		require.Less(w.t, budget.Used(), int64(2_000_000))
+		budget.Give(1_900_000)
+	})
+}
+
+// TestReplaysWaitForMemory: a run is read when there is room for it, and the run can be asked
+// meanwhile.
+func TestReplaysWaitForMemory(t *testing.T) {
+	s := &storm{}
+	inBoth(t, only("main", s.keeps), func(w *world) {
+		budget := memory.New(2_000_000)
+		w.adjust = func(_ string, c *engine.Config) { c.Memory = budget }
+		w.start("r", "main", `"`+large+`"`)
+		w.settle()
+		require.True(w.t, budget.TryTake(budget.Total()), "the run is evicted, and nothing is left")
+		s.begun.Store(0)
+		w.signal("r", "m", "go", `"x"`)
+		p := w.activator()
+		if w.together {
+			p = w.processes[0]
+		}
+		var under []*delivery
+		for _, l := range w.take("") {
+			under = append(under, w.deliver(p, l))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Zero(w.t, s.begun.Load(), "there is no room for it")
+		_, err := p.engine.Query(p.in(), "r", "sum", nil)
+		require.Equal(w.t, engine.Unavailable, engine.CodeOf(err), "%v", err)
+		budget.Give(budget.Total())
+		for _, d := range under {
+			require.NoError(w.t, d.wait())
+		}
+		w.settle()
+		require.Equal(w.t, history.Completed, w.summary("r").Status)
+	})
+}

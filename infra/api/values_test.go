@@ -1,0 +1,108 @@
+package api_test
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/infra/api"
+)
+
+// TestLargeValues: a gateway that takes 3 MB, as functions/api has, and a run of 5.5 MB beside a
+// small one.
+func TestLargeValues(t *testing.T) {
+	const longest = 3 << 20
+	w := start(t, func(c *api.Config) { c.LongestAnswer = longest })
+	value := `{"note":"` + strings.Repeat("ä", 2_750_000) + `"}`
+	started := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"large","workflow":"echo","input":`+value+`}`)
+	require.Equal(t, "large", started["run"])
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"small","workflow":"echo","input":1}`)
+
+	page := w.ok(200, "GET", "/v1/runs", "")["runs"].([]any)
+	require.Len(t, page, 2, "neither run keeps the other from being listed")
+	for _, shown := range []map[string]any{page[1].(map[string]any), w.ok(200, "GET", "/v1/runs/large", "")} {
+		require.Equal(t, "completed", shown["status"])
+		require.NotContains(t, shown, "input")
+		require.NotContains(t, shown, "result")
+		input := shown["large"].(map[string]any)["input"].(map[string]any)
+		require.EqualValues(t, len(value), input["bytes"])
+		require.Contains(t, input["preview"], `{"note":"ää`)
+	}
+	for _, path := range []string{"/v1/runs/large/values/input", "/v1/runs/large/values/result"} {
+		whole, pieces := "", 0
+		for after := ""; ; pieces++ {
+			response, text := w.call(http.MethodGet, path+after, "")
+			require.Equal(t, http.StatusOK, response.StatusCode)
+			require.LessOrEqual(t, len(text), 1_000_000)
+			whole += text
+			next := response.Header.Get("Reprise-Next")
+			if next == "" {
+				break
+			}
+			after = "?after=" + next
+		}
+		require.Equal(t, 5, pieces)
+		require.True(t, whole == value)
+	}
+	var given bytes.Buffer
+	require.NoError(t, w.client.Value(t.Context(), "large", engine.ValueInput, &given))
+	require.True(t, given.String() == value)
+	summary, err := w.client.Wait(t.Context(), "large")
+	require.NoError(t, err)
+	require.True(t, string(summary.Result) == value, "a client that waits gets the result whole")
+	require.True(t, summary.IsLarge(engine.ValueInput))
+}
+
+// TestValueInOneAnswer: without a gateway, one answer has all of a value.
+func TestValueInOneAnswer(t *testing.T) {
+	w := start(t)
+	value := `"` + strings.Repeat("x", 5_500_000) + `"`
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"large","workflow":"echo","input":`+value+`}`)
+	response, text := w.call(http.MethodGet, "/v1/runs/large/values/result", "")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Empty(t, response.Header.Get("Reprise-Next"))
+	require.True(t, text == value)
+	_, text = w.call(http.MethodGet, "/v1/runs/large/values/state", "")
+	require.Equal(t, "null", text)
+
+	require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/none/values/result", "").Code)
+	require.Contains(t, w.problem("GET", "/v1/runs/large/values/output", "").Detail, "input, result, state, failure")
+	require.Equal(t, engine.Invalid, w.problem("GET", "/v1/runs/large/values/result?after=7", "").Code)
+	changed := w.problem("GET", "/v1/runs/large/values/result?after=00000000.5", "")
+	require.Equal(t, engine.Conflict, changed.Code)
+	require.Contains(t, changed.Detail, "has changed since its first piece was read")
+}
+
+// TestNoRoomForAReader: what cannot be read within the memory that is free is answered with 503,
+// and costs the others nothing.
+func TestNoRoomForAReader(t *testing.T) {
+	budget := memory.New(64 << 20)
+	w := start(t, func(c *api.Config) { c.Memory = budget })
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"large","workflow":"echo","input":"`+strings.Repeat("x", 2_000_000)+`"}`)
+	require.Zero(t, budget.Used(), "whatever a request held is given back")
+	require.True(t, budget.TryTake(budget.Total()))
+	for _, path := range []string{"/v1/runs/large/values/result", "/v1/runs/large/history", "/v1/runs/large/export"} {
+		response, text := w.call(http.MethodGet, path, "")
+		require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, path)
+		require.Equal(t, "1", response.Header.Get("Retry-After"))
+		require.Contains(t, text, "try again")
+	}
+	w.ok(200, "GET", "/v1/runs/large", "")
+	budget.Give(budget.Total())
+	response, _ := w.call(http.MethodGet, "/v1/runs/large/values/result", "")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Zero(t, budget.Used())
+}
+
+// TestABodyThatNeverFits: what a server has no memory for at all is not told to try again.
+func TestABodyThatNeverFits(t *testing.T) {
+	w := start(t, func(c *api.Config) { c.Memory = memory.New(8 << 20) })
+	p := w.problem("POST", "/v1/runs", `{"workflow":"echo","input":"`+strings.Repeat("x", 3<<20)+`"}`)
+	require.Equal(t, engine.TooLarge, p.Code)
+	require.Contains(t, p.Detail, "--memory")
+}
