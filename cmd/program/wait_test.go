@@ -35,6 +35,17 @@ func TestWaitShowsWhatHappens(t *testing.T) {
 	require.Equal(t, "run c of workflow counter started\n  +<t>  state {\"stage\":\"counting\"}\nrun c completed after <t>\n", steady(w.said.all.String()))
 }
 
+// TestWaitShowsAFailingStep: what it failed with, and when it is tried again.
+func TestWaitShowsAFailingStep(t *testing.T) {
+	s := serve(t, t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	w := s.wait(ctx, "attempt 2 begins", "start", "unbilled", "--run", "u", "--wait")
+	<-w.said.seen
+	interrupt()
+	require.Equal(t, 130, <-w.code)
+	require.Contains(t, steady(w.said.all.String()), "  +<t>  step bill: attempt 1 failed: the bank is closed; attempt 2 begins in <t>\n")
+}
+
 func TestWaitOutlastsABlock(t *testing.T) {
 	s := serve(t, t.TempDir())
 	w := s.wait(t.Context(), "blocked (unknown-workflow)", "start", "nosuch", "--run", "n", "--wait")

@@ -43,8 +43,8 @@ type queue struct {
 	usage    QueueUsage
 }
 
-// QueueUsage counts what a queue and its function were asked. Each of the three is a request with a price, a batch is one.
-type QueueUsage struct{ Messages, Sends, Receives, Deletes int }
+// QueueUsage counts what a queue and its function were asked. Each but the messages is a request with a price, a batch is one.
+type QueueUsage struct{ Messages, Sends, Receives, Deletes, Changes int }
 
 type message struct {
 	id, body string
@@ -159,6 +159,7 @@ func (q *queues) changeMessageVisibility(in *sqs.ChangeMessageVisibilityInput) (
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of := q.queues[*in.QueueUrl]
+	of.usage.Changes++
 	if m := of.messages[*in.ReceiptHandle]; m != nil {
 		after := time.Duration(in.VisibilityTimeout) * time.Second
 		m.visible = time.Now().Add(after)

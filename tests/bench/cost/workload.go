@@ -160,9 +160,10 @@ func used(c *cloud.Cloud) usage {
 		puts: float64(all("PutItem", "TransactWriteItems").Requests), queries: float64(all("Query").Requests),
 		deletes: float64(all("DeleteItem", "BatchWriteItem").Requests),
 		writes:  whole.Writes, reads: whole.Reads,
-		messages:      float64(ofResumes.Messages + ofTasks.Messages),
-		queueRequests: float64(ofResumes.Sends + ofResumes.Receives + ofResumes.Deletes + ofTasks.Sends + ofTasks.Receives + ofTasks.Deletes),
-		invocations:   float64(ofResumes.Receives + ofTasks.Receives),
+		messages: float64(ofResumes.Messages + ofTasks.Messages),
+		queueRequests: float64(ofResumes.Sends + ofResumes.Receives + ofResumes.Deletes + ofTasks.Sends + ofTasks.Receives + ofTasks.Deletes +
+			ofResumes.Changes + ofTasks.Changes),
+		invocations: float64(ofResumes.Receives + ofTasks.Receives),
 	}
 	u.otherRequests = float64(all("GetItem", "UpdateItem", "Scan", "BatchGetItem").Requests)
 	return u
