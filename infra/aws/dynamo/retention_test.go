@@ -195,7 +195,7 @@ func TestRetentionEndsInTime(t *testing.T) {
 	}
 	w.around = func(operation string, do func() error) error {
 		if operation != "Query" {
-			time.Sleep(200 * time.Millisecond) // so slow is the table
+			<-time.After(200 * time.Millisecond) // so slow is the table
 		}
 		return do()
 	}
