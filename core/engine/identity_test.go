@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -203,18 +204,19 @@ func TestANewRunKnowsNoIDsOfTheFormer(t *testing.T) {
 }
 
 // TestAMessageWhoseRunHasEndedSince: an update waits for the run that it was sent to, not for the
-// one that has the id since.
+// one that has the id since. The run ended in the activation that took the update: it is rejected.
 func TestAMessageWhoseRunHasEndedSince(t *testing.T) {
 	simulate(t, oneSignal, func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
 		w.newProcess("api")
-		answered := make(chan error)
+		answered := make(chan engine.UpdateAnswer)
 		p := w.process("api")
 		hold := w.plan(fault{kind: pause, op: "file", role: "api"})
 		go func() {
-			_, err := p.engine.Update(p.in(), engine.MessageRequest{Run: "r", ID: "u"}, "add", history.Payload("1"))
-			answered <- err
+			answer, err := p.engine.Update(p.in(), engine.MessageRequest{Run: "r", ID: "u"}, "add", history.Payload("1"))
+			assert.NoError(w.t, err)
+			answered <- answer
 		}()
 		synctest.Wait()
 		w.signal("r", "m", "go", `"a"`)
@@ -222,7 +224,9 @@ func TestAMessageWhoseRunHasEndedSince(t *testing.T) {
 		w.anew()
 		w.settle()
 		hold.release()
-		w.code(engine.Closed, <-answered)
+		answer := <-answered
+		require.Equal(w.t, history.UpdateRejected, answer.Phase)
+		require.EqualError(w.t, answer.Failure, `the run ended before it handled update "add"`)
 		w.signal("r", "m", "go", `"b"`)
 		w.ends(`"b"`)
 	})

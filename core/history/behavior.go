@@ -9,7 +9,10 @@ package history
 //
 //	0  logs without a number.
 //	1  A condition still holds when AwaitCondition returns. A panic fails the activation, unless the
-//	   workflow fails on panics.
-//	   A run that completes waits for the handlers of its messages.
-//	   The error of a canceled run begins with "canceled: " where a reason was given.
+//	   workflow fails on panics. A future of a signal takes signals only while a unit awaits it.
+//	   An error that joins a cancellation with another failure fails the run, unless the run was
+//	   canceled. A run that completes waits for the handlers of its messages, and rejects the updates
+//	   that come from then on; one that fails rejects those that no handler has accepted. A phase with a
+//	   deadline in the past ends at once, and calls with invalid options give no command. The
+//	   error of a canceled run begins with "canceled: " where a reason was given.
 const Behavior = 1

@@ -27,6 +27,9 @@ func start[I, O any](u *executor.Unit, ctx Context, call *activity.Activity[I, O
 		return failedFuture[O](encoding("input of activity "+call.Name(), err))
 	}
 	options := call.Options()
+	if err := refused(u, "workflow.Start of activity "+call.Name(), options); err != nil {
+		return failedFuture[O](err)
+	}
 	return operation[O](u, ctx.scope, &history.ScheduleActivity{ID: options.ID, Activity: call.Name(), Input: payload,
 		Inline: options.Inline, Options: options.Recorded()})
 }
@@ -48,6 +51,9 @@ func StartStep[T any](ctx Context, name string, options activity.Options, run fu
 }
 
 func startStep[T any](u *executor.Unit, ctx Context, name string, options activity.Options, run func(context.Context) (T, error)) Future[T] {
+	if err := refused(u, "workflow.StartStep of "+name, options); err != nil {
+		return failedFuture[T](err)
+	}
 	op := &machine.Operation{Step: func(ctx context.Context) (history.Payload, error) {
 		value, err := run(ctx)
 		if err != nil {
@@ -61,4 +67,18 @@ func startStep[T any](u *executor.Unit, ctx Context, name string, options activi
 	}}
 	u.Schedule(&history.ScheduleActivity{ID: options.ID, Activity: name, Inline: true, Options: options.Recorded()}, ctx.scope, op)
 	return Future[T]{promise: &op.Promise, scope: ctx.scope, on: op}
+}
+
+// refused says why options cannot be right, before there is a command. Logs of behavior version 0 have
+// commands with such options.
+func refused(u *executor.Unit, call string, options activity.Options) error {
+	if err := options.Validate(); err != nil && u.Run().Since(1) {
+		return invalid(call, err.Error())
+	}
+	return nil
+}
+
+func invalid(call, text string) error {
+	return &history.Failure{FailureKind: history.Application, Type: "invalid-option", NonRetryable: true,
+		Message: call + ": option " + text}
 }

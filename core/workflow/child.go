@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"fmt"
+
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/executor"
 )
@@ -44,6 +46,10 @@ func startChild[I, O any](u *executor.Unit, ctx Context, child *Workflow[I, O], 
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of workflow "+child.name, err))
+	}
+	if c := child.options.ParentClosePolicy; c < CancelChild || c > AbandonChild {
+		return failedFuture[O](invalid("workflow.StartChild of "+child.name,
+			fmt.Sprintf("ParentClosePolicy is %d: use workflow.CancelChild, TerminateChild or AbandonChild", c)))
 	}
 	policy := [...]history.ParentClosePolicy{history.CancelChildren, history.TerminateChildren, history.AbandonChildren}[child.options.ParentClosePolicy]
 	return operation[O](u, ctx.scope, &history.StartChild{Run: child.options.ID, Workflow: child.name, Input: payload, ParentClosePolicy: policy})

@@ -13,8 +13,9 @@ import (
 // Future is a T that comes later: of an activity, a timer, a signal, a child, a branch.
 type Future[T any] struct {
 	promise *machine.Promise
-	scope   *executor.Scope // in which it was made; nil: nothing cancels it
-	on      fmt.Stringer    // what it is, for diagnostics
+	signal  *executor.Reception // of a signal: it has the promise
+	scope   *executor.Scope     // in which it was made; nil: nothing cancels it
+	on      fmt.Stringer        // what it is, for diagnostics
 }
 
 // Awaitable is a future of whatever type.
@@ -23,6 +24,9 @@ type Awaitable interface {
 	what() string
 	settled() bool
 	failed() error
+	ready() bool
+	hold(u *executor.Unit)
+	release(u *executor.Unit)
 	join(w machine.Waiter)
 	leave(w machine.Waiter)
 }
@@ -32,15 +36,20 @@ type Awaitable interface {
 func (f Future[T]) Await(ctx Context) (T, error) {
 	u := ctx.enter("Future.Await")
 	var none T
-	if f.promise == nil {
+	if f.empty() {
 		return none, errors.New("an empty workflow.Future was awaited: only those that this package returns have a value")
 	}
-	if err := u.Await(f.promise, ctx.scope, f.scope, f.on); err != nil {
+	f.hold(u)
+	if err := u.Await(f.pending(), ctx.scope, f.scope, f.on); err != nil {
+		f.release(u)
 		return none, err
 	}
-	payload, value, err := f.promise.Outcome()
+	payload, value, err := f.pending().Outcome()
 	if err != nil {
 		return none, err
+	}
+	if f.signal != nil {
+		f.signal.Read()
 	}
 	if typed, ok := value.(T); ok {
 		return typed, nil
@@ -56,7 +65,7 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 // lives on: what it stands for is not canceled. The limit is a durable timer.
 func (f Future[T]) AwaitWithin(ctx Context, limit time.Duration) (value T, err error) {
 	ctx.enter("Future.AwaitWithin")
-	if f.promise == nil || f.Done() {
+	if f.empty() || f.Done() {
 		return f.Await(ctx)
 	}
 	err = within(ctx, limit, func(ctx Context) (err error) {
@@ -66,18 +75,45 @@ func (f Future[T]) AwaitWithin(ctx Context, limit time.Duration) (value T, err e
 	return value, err
 }
 
-// Done says whether the value, or its failure, is there: then Await does not wait.
-func (f Future[T]) Done() bool { return f.promise != nil && f.promise.Settled() }
+// Done says whether the value, or its failure, is there: then Await does not wait. A future of a
+// signal is done if a signal is there that no other code has taken.
+func (f Future[T]) Done() bool {
+	if f.signal != nil {
+		return f.signal.Ready()
+	}
+	return f.promise != nil && f.promise.Settled()
+}
 
-func (f Future[T]) empty() bool            { return f.promise == nil }
+func (f Future[T]) pending() *machine.Promise {
+	if f.signal != nil {
+		return f.signal.Promise()
+	}
+	return f.promise
+}
+
+func (f Future[T]) ready() bool            { return f.Done() }
+func (f Future[T]) empty() bool            { return f.pending() == nil }
 func (f Future[T]) what() string           { return f.on.String() }
-func (f Future[T]) settled() bool          { return f.Done() }
-func (f Future[T]) join(w machine.Waiter)  { f.promise.Wait(w) }
-func (f Future[T]) leave(w machine.Waiter) { f.promise.Leave(w) }
+func (f Future[T]) settled() bool          { return f.pending().Settled() }
+func (f Future[T]) join(w machine.Waiter)  { f.pending().Wait(w) }
+func (f Future[T]) leave(w machine.Waiter) { f.pending().Leave(w) }
 
 func (f Future[T]) failed() error {
-	_, _, err := f.promise.Outcome()
+	_, _, err := f.pending().Outcome()
 	return err
+}
+
+// hold has a future of a signal take its place among the receivers; release gives it back.
+func (f Future[T]) hold(u *executor.Unit) {
+	if f.signal != nil {
+		f.signal.Hold(u)
+	}
+}
+
+func (f Future[T]) release(u *executor.Unit) {
+	if f.signal != nil {
+		f.signal.Release(u.Run())
+	}
 }
 
 // label is a diagnostic text that is made before it is needed.

@@ -12,7 +12,9 @@ import (
 // their scope is cancelled.
 func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 	ctx.enter("All")
-	if err := allOf(ctx, erase(futures)); err != nil {
+	erased := erase(futures)
+	defer releaseAll(ctx, erased)
+	if err := allOf(ctx, erased); err != nil {
 		return nil, err
 	}
 	var err error
@@ -31,9 +33,10 @@ func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 }
 
 // allOf pauses the unit until all futures have settled, or one has failed. It counts them, so that
-// its work is in proportion to the futures, and not to their square.
+// its work is in proportion to the futures, and not to their square. It holds the futures; its caller
+// releases them.
 func allOf(ctx Context, futures []Awaitable) error {
-	checkFutures(futures)
+	hold(ctx, futures)
 	t := &tally{unit: ctx.unit}
 	var joined []*counted
 	for _, f := range futures {
@@ -85,8 +88,9 @@ func Any[T any](ctx Context, futures ...Future[T]) (int, T, error) {
 	if len(futures) == 0 {
 		return -1, none, errors.New("workflow.Any of no futures: none can succeed")
 	}
-	first := -1
-	err := until(ctx, "any of", erase(futures), func() bool {
+	first, erased := -1, erase(futures)
+	defer releaseAll(ctx, erased)
+	err := until(ctx, "any of", erased, func() bool {
 		failed := 0
 		for i, f := range futures {
 			if !f.settled() {
@@ -114,9 +118,10 @@ func Any[T any](ctx Context, futures ...Future[T]) (int, T, error) {
 	return -1, none, errors.Join(errs...)
 }
 
-// Race waits until the first future has settled, whether it succeeded or failed, and gives its index; Await on it then
-// does not wait. Of those that settled in one activation, the first of the list wins. The error is the scope's, when it is
-// cancelled before.
+// Race waits until the first future has settled, whether it succeeded or failed, and gives its index;
+// Await on it then does not wait. Of those that settled in one activation, the first of the list wins.
+// A future of a signal that does not win takes no signal: the next receiver gets it. The error is the
+// scope's, when it is cancelled before.
 func Race(ctx Context, futures ...Awaitable) (int, error) {
 	ctx.enter("Race")
 	if len(futures) == 0 {
@@ -132,12 +137,25 @@ func Race(ctx Context, futures ...Awaitable) (int, error) {
 		}
 		return false
 	})
+	for i, f := range futures {
+		if i != first {
+			f.release(ctx.unit)
+		}
+	}
 	return first, err
 }
 
-// until pauses the unit as long as the answer is no, looking again whenever one of the futures has settled.
+// releaseAll gives back what until has held.
+func releaseAll(ctx Context, futures []Awaitable) {
+	for _, f := range futures {
+		f.release(ctx.unit)
+	}
+}
+
+// until pauses the unit as long as the answer is no, looking again whenever one of the futures has
+// settled. It holds the futures; its caller releases them.
 func until(ctx Context, what string, futures []Awaitable, enough func() bool) error {
-	checkFutures(futures)
+	hold(ctx, futures)
 	if enough() {
 		return nil
 	}
@@ -154,11 +172,15 @@ func until(ctx Context, what string, futures []Awaitable, enough func() bool) er
 	return ctx.unit.Until(ctx.scope, waitsFor{what, futures}, enough)
 }
 
-func checkFutures(futures []Awaitable) {
+// hold has futures of signals take their places among the receivers.
+func hold(ctx Context, futures []Awaitable) {
 	for i, f := range futures {
 		if f.empty() {
 			panic(fmt.Sprintf("workflow: future number %d of %d is empty: only those that this package returns ever settle", i+1, len(futures)))
 		}
+	}
+	for _, f := range futures {
+		f.hold(ctx.unit)
 	}
 }
 

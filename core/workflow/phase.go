@@ -22,6 +22,7 @@ import (
 //	items, err := cart.Within(24 * time.Hour).Run(ctx)
 type Phase[S any] struct {
 	state   S
+	limited bool
 	timeout time.Duration
 	signals []route
 	updates []route
@@ -42,9 +43,10 @@ type route struct {
 // NewPhase makes a phase that begins with this state.
 func NewPhase[S any](state S) *Phase[S] { return &Phase[S]{state: state} }
 
-// Within ends the phase with [ErrTimeout] after a while. It gives the same phase.
+// Within ends the phase with [ErrTimeout] after a while. With a duration of zero or less the phase
+// ends at once, and takes no message. It gives the same phase.
 func (p *Phase[S]) Within(d time.Duration) *Phase[S] {
-	p.timeout = d
+	p.limited, p.timeout = true, d
 	return p
 }
 
@@ -116,7 +118,11 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 	}})
 }
 
-// OnUpdate has a phase handle an update; the validators are as in [HandleUpdate].
+// OnUpdate has a phase handle an update; the validators are as in [HandleUpdate]. They run when it is
+// the update's turn, after the handlers of the messages that came before it: they may read the phase's
+// state, and what they read is what the handler gets. So a caller behind a slow handler waits as long
+// for the answer whether its update is accepted. To accept at once, keep handlers short: leave slow work
+// running with [ReplyAsync] or [ContinueAsync].
 func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Context, I, S) Answer[S, O], validators ...func(I) error) {
 	p.updates = append(p.updates, route{update.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
 		input, ok := accept(u, m, validators)
@@ -138,8 +144,10 @@ func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Contex
 	}})
 }
 
-// Update changes the state from work that a handler left running. The function must be quick and only compute: it has no
-// context, and a call of this package in it fails the activation.
+// Update changes the state from work that a handler left running. The function must be quick and only
+// compute. A call of this package in it blocks the run until fixed code is deployed: the change is one
+// step, and a call that waits would let another handler see, or overwrite, a state that is half
+// changed. Call first, and change the state with what the call gave.
 func (p *Phase[S]) Update(ctx Context, change func(S) S) {
 	u := ctx.enter("Phase.Update")
 	_ = u.ReadOnly(func() error {
@@ -165,6 +173,9 @@ func (p *Phase[S]) Run(ctx Context) (S, error) {
 	u := ctx.enter("Phase.Run")
 	if err := ctx.scope.Err(); err != nil {
 		return p.state, err
+	}
+	if p.limited && p.timeout <= 0 && u.Run().Since(1) {
+		return p.state, history.TimeoutFailure(history.ScopeTimeout, p.timeout)
 	}
 	u.BeginPhase()
 	defer u.EndPhase()

@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"time"
+
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/executor"
 )
@@ -17,17 +19,62 @@ func (s *Signal[T]) Name() string { return s.name }
 // AwaitSignal waits for the next signal of this sort. Those that came before anybody waited are kept, in order. For a
 // limit, wait in a [WithTimeout] context.
 func AwaitSignal[T any](ctx Context, signal *Signal[T]) (T, error) {
-	return receive(ctx.enter("AwaitSignal"), ctx, signal).Await(ctx)
+	u := ctx.enter("AwaitSignal")
+	return receive(u, ctx, signal, !u.Run().Since(1)).Await(ctx)
 }
 
-// Receive gives a future of the next signal, for [Race] and the like. A future that nobody awaits any more still takes a
-// signal when it comes: make it in a scope that you cancel.
+// Receive gives a future of the next signal, for [Race] and the like. It takes a signal while a unit
+// awaits it, and only then: one that lost a race, or that the code forgets, leaves the signals to
+// others, and to the next generation ([ContinueAsNew]).
 func Receive[T any](ctx Context, signal *Signal[T]) Future[T] {
-	return receive(ctx.enter("Receive"), ctx, signal)
+	u := ctx.enter("Receive")
+	return receive(u, ctx, signal, !u.Run().Since(1))
 }
 
-func receive[T any](u *executor.Unit, ctx Context, signal *Signal[T]) Future[T] {
-	return Future[T]{promise: u.Receive(signal.name, ctx.scope), scope: ctx.scope, on: label("signal " + signal.name)}
+func receive[T any](u *executor.Unit, ctx Context, signal *Signal[T], eager bool) Future[T] {
+	reception := u.Receive(signal.name, ctx.scope, eager)
+	return Future[T]{signal: reception, scope: ctx.scope, on: label("signal " + signal.name)}
+}
+
+// TryReceive gives a signal of this sort that is there and that no other code has taken. It does not
+// wait; false if there is none.
+func TryReceive[T any](ctx Context, signal *Signal[T]) (value T, received bool, err error) {
+	message := ctx.enter("TryReceive").Take(signal.name)
+	if message == nil {
+		return value, false, nil
+	}
+	value, err = decodeSignal(signal, message.Input)
+	return value, err == nil, err
+}
+
+func decodeSignal[T any](signal *Signal[T], input history.Payload) (T, error) {
+	value, err := history.Decode[T](input)
+	if err != nil {
+		return value, encoding("signal "+signal.name, err)
+	}
+	return value, nil
+}
+
+// ReceiveWithin waits for the next signal of this sort, for a while at most. False without an error:
+// none came in time, and a later one is left to others. It returns the scope's error when the scope is
+// canceled meanwhile. With a duration of zero or less it does not wait, as [TryReceive].
+func ReceiveWithin[T any](ctx Context, signal *Signal[T], d time.Duration) (value T, received bool, err error) {
+	u := ctx.enter("ReceiveWithin")
+	if err := ctx.scope.Err(); err != nil {
+		return value, false, err
+	}
+	if value, received, err = TryReceive(ctx, signal); received || err != nil || d <= 0 {
+		return value, received, err
+	}
+	limited, cancel := WithCancel(ctx)
+	next := receive(u, ctx, signal, false)
+	first, err := Race(ctx, next, Timer(limited, d))
+	cancel()
+	if err != nil || first > 0 {
+		return value, false, err
+	}
+	value, err = next.Await(ctx)
+	return value, err == nil, err
 }
 
 // HandleSignal runs a function for every signal of this sort, each as a unit of its own, those first that came before. It

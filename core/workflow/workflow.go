@@ -55,9 +55,10 @@ type Workflow[I, O any] struct {
 
 // New makes a workflow. The name is what runs remember: it stays when the function is renamed or moved.
 //
-// A function that returns a result ends the run once the handlers of its messages have ended; branches that no code awaits
-// are cut off. To end waiting handlers, give them a context of [WithCancel] and cancel it. A function that returns an error
-// ends the run at once.
+// A function that returns a result ends the run once the handlers of its messages have ended. Updates
+// that come from then on are rejected, and branches that no code awaits are cut off. To end waiting
+// handlers, give them a context of [WithCancel] and cancel it. A function that returns an error ends
+// the run at once.
 func New[I, O any](name string, run func(Context, I) (O, error)) *Workflow[I, O] {
 	return &Workflow[I, O]{name: name, run: run}
 }

@@ -189,9 +189,8 @@ var plays = map[string]func(*stage){
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
-	"locks":    playLocks,
-	"ending":   playEnding,
-	"asked":    playAsked,
+	"locks": playLocks, "ending": playEnding, "asked": playAsked,
+	"receives": playReceives, "mixed": simple("mixed", ""), "failing": simple("failing", ""),
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
 }
 
@@ -300,6 +299,15 @@ func playAsked(s *stage) {
 	s.until(1, 1)
 	_, err := s.node.Cancel(s.t.Context(), s.mail("c"), "ordered twice")
 	require.NoError(s.t, err)
+	s.ends()
+}
+
+func playReceives(s *stage) {
+	s.start("receives", "")
+	s.until(1, 2)
+	s.signal("a", "note", `"four"`)
+	s.until(1, 4)
+	s.signal("b", "note", `"b"`)
 	s.ends()
 }
 

@@ -26,7 +26,9 @@ type naive struct {
 	pending  []*promise // operations, in order of their numbers
 	waits    []*promise // for signals and conditions, in order
 	signals  map[string]*naiveBox
+	received []*promise  // of signals
 	updates  []*letterOf // of this record, that nothing handles yet
+	asked    []*letterOf // updates that are neither accepted nor rejected
 	update   func(*letterOf)
 	marks    map[string]bool // patches whose mark is in the log: true once the code has come to it
 
@@ -36,10 +38,12 @@ type naive struct {
 	ended    string // the closing command
 	later    func() // closes the run once no awaited strand is left
 	awaited  func(*strand) bool
-	draw     *rand.PCG
-	state    int
-	stateSet bool
-	keyed    int // the attribute "k"
+	// completing: the function has returned a result.
+	completing bool
+	draw       *rand.PCG
+	state      int
+	stateSet   bool
+	keyed      int // the attribute "k"
 }
 
 func newNaive(p *program) *naive {
@@ -54,6 +58,7 @@ type strand struct {
 	stop     func()
 	yield    func(struct{}) bool
 	ready    bool
+	begun    bool
 	done     bool
 	branches int
 	asyncs   int
@@ -85,6 +90,11 @@ type promise struct {
 	cause error
 	// Of a condition:
 	holds func() bool
+	// Of a signal: how many wait for it, what it was given, and whether the code has that.
+	signal string
+	held   int
+	letter *letterOf
+	read   bool
 }
 
 type naiveScope struct {
@@ -106,6 +116,7 @@ type letterOf struct {
 	number int
 	// accepted: an update was validated before a reset.
 	accepted bool
+	by       *strand // that handles it
 }
 
 func (s *naiveScope) Err() error {
@@ -167,9 +178,13 @@ func (n *naive) apply(event history.Event) {
 		n.signal(event)
 	case *history.UpdateReceived:
 		l := &letterOf{id: event.ID, name: event.Name, value: number(event.Input), accepted: event.Accepted}
-		if n.update != nil && l.name == handledUpdate {
+		n.asked = append(n.asked, l)
+		switch {
+		case n.completing:
+			n.late(l)
+		case n.update != nil && l.name == handledUpdate:
 			n.update(l)
-		} else {
+		default:
 			n.updates = append(n.updates, l)
 		}
 	case *history.CancelRequested:
@@ -192,11 +207,6 @@ func number(p history.Payload) (value int) {
 	return value
 }
 
-func (n *naive) end(how string) {
-	n.ended = how
-	n.emit("%s", how)
-}
-
 func (n *naive) start(event *history.Started) {
 	goesOn := n.draw != nil // after a reset
 	n.draw = rand.NewPCG(event.Seed, 0x9e3779b97f4a7c15)
@@ -211,10 +221,15 @@ func (n *naive) start(event *history.Started) {
 		asked := func() bool { return n.root.err != nil }
 		result, err := n.code.main(naiveSurface{s, n.root}, number(event.Input))
 		switch {
-		case err == nil && slices.ContainsFunc(n.strands, (*strand).handles):
-			n.later, n.awaited = func() { n.end(fmt.Sprintf("complete %d", result)) }, (*strand).handles
 		case err == nil:
-			n.end(fmt.Sprintf("complete %d", result))
+			n.completing = true
+			for _, l := range slices.Clone(n.asked) {
+				n.late(l)
+			}
+			end := func() { n.finish(fmt.Sprintf("complete %d", result)) }
+			if n.later, n.awaited = end, (*strand).handles; !slices.ContainsFunc(n.strands, n.awaited) {
+				end()
+			}
 		case errors.Is(err, errContinue):
 			before := asked()
 			n.awaited = func(*strand) bool { return true }
@@ -225,10 +240,8 @@ func (n *naive) start(event *history.Started) {
 					n.end(fmt.Sprintf("continue-as-new %d", result))
 				}
 			}
-		case errors.Is(err, history.ErrCancelled):
-			n.end("cancel")
 		default:
-			n.end("fail " + kindOf(history.FailureOf(err)))
+			n.finish(n.ending(err))
 		}
 	})
 	for _, signal := range event.Signals {
@@ -254,14 +267,61 @@ func (n *naive) pass(name string, l *letterOf) {
 	case b.handle != nil:
 		b.handle(l)
 	case len(b.waiting) > 0:
-		p := b.waiting[0]
-		b.waiting = b.waiting[1:]
-		n.leave(p)
-		n.settle(p, l.value, nil)
+		n.give(b.waiting[0], l)
 	default:
 		b.buffered = append(b.buffered, l)
 		slices.SortFunc(b.buffered, func(x, y *letterOf) int { return x.number - y.number })
 	}
+}
+
+// hold has the promise of a signal take a letter that is there, or stand in line for the next.
+func (n *naive) hold(p *promise) {
+	if p.signal == "" {
+		return
+	}
+	if p.held++; p.held > 1 || p.settled {
+		return
+	}
+	b := n.box(p.signal)
+	switch err := p.scope.Err(); {
+	case err != nil:
+		n.settle(p, 0, err)
+	case len(b.buffered) > 0:
+		l := b.buffered[0]
+		b.buffered = b.buffered[1:]
+		n.give(p, l)
+	default:
+		n.waits, b.waiting = append(n.waits, p), append(b.waiting, p)
+		p.notify = func() { b.standDown(p) }
+	}
+}
+
+// release undoes hold: a letter that the code has not read goes to others.
+func (n *naive) release(p *promise) {
+	if p.signal == "" {
+		return
+	}
+	if p.held--; p.held > 0 || p.read {
+		return
+	}
+	if l := p.letter; l != nil {
+		p.letter, p.settled, p.value, p.waiting = nil, false, 0, nil
+		n.pass(p.signal, l)
+	} else if !p.settled {
+		n.leave(p)
+		n.box(p.signal).standDown(p)
+	}
+}
+
+func (n *naive) give(p *promise, l *letterOf) {
+	p.letter = l
+	n.box(p.signal).standDown(p)
+	n.leave(p)
+	n.settle(p, l.value, nil)
+}
+
+func (b *naiveBox) standDown(p *promise) {
+	b.waiting = slices.DeleteFunc(b.waiting, func(other *promise) bool { return other == p })
 }
 
 // leave takes a wait out of the list.
@@ -349,7 +409,7 @@ func (n *naive) cancelOperation(p *promise, cause error) {
 
 // Strands and their turns.
 
-func (n *naive) spawn(path []int, run func(*strand)) {
+func (n *naive) spawn(path []int, run func(*strand)) *strand {
 	s := &strand{n: n, path: path}
 	s.resume, s.stop = iter.Pull(func(yield func(struct{}) bool) {
 		s.yield = yield
@@ -362,6 +422,7 @@ func (n *naive) spawn(path []int, run func(*strand)) {
 	})
 	n.strands = append(n.strands, s)
 	s.wake()
+	return s
 }
 
 func (s *strand) wake() {
@@ -389,6 +450,7 @@ func (n *naive) round() bool {
 		if s.done || n.ended != "" {
 			continue
 		}
+		s.begun = true
 		if _, more := s.resume(); !more {
 			s.done = true
 			n.strands = slices.DeleteFunc(n.strands, func(other *strand) bool { return other == s })
@@ -413,6 +475,7 @@ func (n *naive) refuseUpdates() bool {
 	left := n.updates
 	n.updates = nil
 	for _, l := range left {
+		n.answered(l)
 		n.emit("respond-update %s %s rejected 0 failed:unhandled-update", l.name, l.id)
 	}
 	return len(left) > 0
@@ -423,6 +486,11 @@ func (n *naive) unread() (ids []string) {
 	var all []*letterOf
 	for _, b := range n.signals { // order-insensitive: they are sorted
 		all = append(all, b.buffered...)
+	}
+	for _, p := range n.received {
+		if p.letter != nil && !p.read {
+			all = append(all, p.letter)
+		}
 	}
 	slices.SortFunc(all, func(x, y *letterOf) int { return x.number - y.number })
 	for _, l := range all {

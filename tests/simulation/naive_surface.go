@@ -45,27 +45,8 @@ func (s naiveSurface) start(_ *program, n *node) future {
 }
 
 func (s naiveSurface) receive(name string) *promise {
-	p := &promise{scope: s.in}
-	if err := s.in.Err(); err != nil {
-		p.settled, p.err = true, err
-		return p
-	}
-	b := s.s.n.box(name)
-	if len(b.buffered) > 0 {
-		p.settled, p.value = true, b.buffered[0].value
-		b.buffered = b.buffered[1:]
-		return p
-	}
-	s.s.n.waits = append(s.s.n.waits, p)
-	b.waiting = append(b.waiting, p)
-	p.notify = func() {
-		for i, other := range b.waiting {
-			if other == p {
-				b.waiting = append(b.waiting[:i:i], b.waiting[i+1:]...)
-				return
-			}
-		}
-	}
+	p := &promise{scope: s.in, signal: name}
+	s.s.n.received = append(s.s.n.received, p)
 	return p
 }
 
@@ -81,6 +62,7 @@ func (s naiveSurface) await(f future) (int, error) { return s.awaitIn(f.(*promis
 
 // awaitIn waits until the promise has settled, or the scope is cancelled, unless the promise belongs to what is cancelled.
 func (s naiveSurface) awaitIn(p *promise, in *naiveScope) (int, error) {
+	s.s.n.hold(p)
 	if !p.settled {
 		p.waiting = append(p.waiting, s.s)
 		s.s.awaits = in
@@ -88,6 +70,7 @@ func (s naiveSurface) awaitIn(p *promise, in *naiveScope) (int, error) {
 			if err := in.Err(); err != nil && p.scope.Err() == nil {
 				s.forget(p)
 				s.s.awaits = nil
+				s.s.n.release(p)
 				return 0, err
 			}
 			s.s.pause()
@@ -97,6 +80,7 @@ func (s naiveSurface) awaitIn(p *promise, in *naiveScope) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
+	p.read = true
 	return p.value, nil
 }
 
@@ -111,6 +95,9 @@ func (s naiveSurface) forget(p *promise) {
 
 // until waits until there is enough of some promises.
 func (s naiveSurface) until(futures []future, enough func() bool) error {
+	for _, f := range futures {
+		s.s.n.hold(f.(*promise))
+	}
 	if enough() {
 		return nil
 	}
@@ -146,10 +133,23 @@ func (s naiveSurface) race(futures []future) (first int, err error) {
 		}
 		return false
 	})
+	for i, f := range futures {
+		if i != first {
+			s.s.n.release(f.(*promise))
+		}
+	}
 	return first, err
 }
 
+// releaseAll is what a join does at its end.
+func (s naiveSurface) releaseAll(futures []future) {
+	for _, f := range futures {
+		s.s.n.release(f.(*promise))
+	}
+}
+
 func (s naiveSurface) all(futures []future) ([]int, error) {
+	defer s.releaseAll(futures)
 	err := s.until(futures, func() bool {
 		settled := 0
 		for _, f := range futures {
@@ -172,12 +172,14 @@ func (s naiveSurface) all(futures []future) ([]int, error) {
 	}
 	for _, f := range futures {
 		all = append(all, f.(*promise).value)
+		f.(*promise).read = true
 	}
 	return all, nil
 }
 
 func (s naiveSurface) any(futures []future) (int, int, error) {
 	first := -1
+	defer s.releaseAll(futures)
 	err := s.until(futures, func() bool {
 		failed := 0
 		for i, f := range futures {
@@ -194,6 +196,7 @@ func (s naiveSurface) any(futures []future) (int, int, error) {
 		return -1, 0, err
 	}
 	if first >= 0 {
+		futures[first].(*promise).read = true
 		return first, futures[first].(*promise).value, nil
 	}
 	var errs []error
@@ -249,11 +252,11 @@ func (s naiveSurface) handle(name string, handler func(*letterOf)) {
 }
 
 // dispatch runs a handler in a strand of its own.
-func (s naiveSurface) dispatch(run func(naiveSurface)) {
+func (s naiveSurface) dispatch(run func(naiveSurface)) *strand {
 	n := s.s.n
 	path := []int{ofHandler, n.handlers}
 	n.handlers++
-	n.spawn(path, func(inner *strand) { run(naiveSurface{inner, s.in}) })
+	return n.spawn(path, func(inner *strand) { run(naiveSurface{inner, s.in}) })
 }
 
 // handledUpdate is the name of the update that programs handle, if they handle any.
@@ -262,7 +265,8 @@ const handledUpdate = "u"
 func (s naiveSurface) onUpdate(_ string, handle func(surface, int) (int, error), validate func(int) error) {
 	n := s.s.n
 	n.update = func(l *letterOf) {
-		s.dispatch(func(inner naiveSurface) {
+		l.by = s.dispatch(func(inner naiveSurface) {
+			n.answered(l)
 			if err := validate(l.value); err != nil && !l.accepted {
 				n.emit("respond-update %s %s rejected 0 %s", l.name, l.id, kindOf(err))
 				return

@@ -1,10 +1,8 @@
 package executor
 
 import (
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -96,66 +94,6 @@ func (r *Run) start(event *history.Started) {
 		r.apply(signal)
 	}
 }
-
-// ContinueAsNew is what a workflow function returns as its error to go on in a new generation.
-type ContinueAsNew struct {
-	Workflow string
-	Input    history.Payload
-}
-
-func (*ContinueAsNew) Error() string {
-	return "continue as new: return this error from the workflow function"
-}
-
-// end closes the run with what its root returned (S1: completion).
-func (r *Run) end(result history.Payload, err error) {
-	if r.terminal != nil {
-		return
-	}
-	var next *ContinueAsNew
-	var command history.Terminal
-	switch {
-	case err == nil:
-		command = &history.CompleteRun{Result: result}
-		if r.Since(1) && slices.ContainsFunc(r.units, (*Unit).handles) {
-			r.deferred, r.awaited = func() { r.close(command) }, (*Unit).handles
-			return
-		}
-	case errors.As(err, &next):
-		// What else is under way ends first: an accepted update is answered, no branch is cut off. A request to cancel that
-		// comes while this lasts would be lost on the next generation.
-		asked := r.scope.err != nil
-		r.awaited = func(*Unit) bool { return true }
-		r.deferred = func() {
-			if r.scope.err != nil && !asked {
-				r.close(&history.CancelRun{Failure: history.FailureOf(r.scope.err)})
-				return
-			}
-			r.close(&history.ContinueAsNew{Workflow: next.Workflow, Input: next.Input})
-		}
-		return
-	case errors.Is(err, history.ErrCancelled):
-		command = &history.CancelRun{Failure: history.FailureOf(err)}
-	default:
-		command = &history.FailRun{Failure: history.FailureOf(err)}
-	}
-	r.close(command)
-}
-
-func (r *Run) close(command history.Terminal) {
-	r.emit("", command)
-	r.terminal = command
-}
-
-// endDeferred ends the generation once no unit is left that its end waits for.
-func (r *Run) endDeferred() {
-	if r.deferred != nil && !slices.ContainsFunc(r.units, r.awaited) {
-		r.deferred()
-	}
-}
-
-// handles says whether the unit is a message's handler, or work that a handler left running. A branch is neither.
-func (u *Unit) handles() bool { return !u.IsRoot() && u.path[len(u.path)-1].kind != branch }
 
 // finish ends the activation with its one completion.
 func (r *Run) finish() {

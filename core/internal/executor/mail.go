@@ -7,23 +7,25 @@ import (
 	"strings"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // mail is what signals and updates meet in a run: handlers, units that wait, and what nobody has taken yet.
 type mail struct {
 	signals map[string]*mailbox
 	updates map[string]*mailbox
-	arrived int // so far: order among what is buffered
+	arrived int        // so far: order among what is buffered
+	open    []*Message // updates that are neither accepted nor rejected
 }
 
 // mailbox is what there is for one name. Signals are buffered, first in, first out (S1.40); updates only until the code
 // has had its chance to say that it handles them.
 type mailbox struct {
 	handler  Handler
-	waiting  []*wait
+	waiting  []*Reception // that units await, the longest first
+	idle     []*Reception // that no unit has awaited yet
 	buffered []*Message
-	asked    bool // code has handled this name, or waited for it
+	held     []*Message // given to a reception, and not yet read by the code
+	asked    bool       // code has handled this name, or waited for it
 }
 
 // Message is a signal or an update on its way to author's code.
@@ -36,6 +38,7 @@ type Message struct {
 	update  *history.UpdateReceived
 	arrival int
 	phase   history.UpdatePhase
+	unit    *Unit // that handles it
 }
 
 // Handler is run as a unit of its own for each message (S1.23: numbered in the order of dispatch).
@@ -64,6 +67,13 @@ func box(boxes *map[string]*mailbox, name string) *mailbox {
 func (r *Run) deliver(message *Message) {
 	r.mail.arrived++
 	message.arrival = r.mail.arrived
+	if message.update != nil {
+		r.mail.open = append(r.mail.open, message)
+		if r.completing {
+			r.rejectEnded(message)
+			return
+		}
+	}
 	r.pass(message)
 }
 
@@ -74,10 +84,7 @@ func (r *Run) pass(message *Message) {
 	case b.handler != nil:
 		r.dispatch(b.handler, message)
 	case message.signal != nil && len(b.waiting) > 0:
-		w := b.waiting[0]
-		b.waiting = b.waiting[1:]
-		r.drop(w)
-		w.Keep(message.Input)
+		b.waiting[0].give(r, message)
 	default:
 		b.buffered = append(b.buffered, message)
 		slices.SortFunc(b.buffered, byArrival) // one that was passed on before comes first again
@@ -92,6 +99,7 @@ func (r *Run) dispatch(handler Handler, message *Message) {
 		return nil, nil
 	})
 	r.dispatches++
+	message.unit = u
 	u.end = func(_ any, err error) {
 		if err != nil && message.signal != nil {
 			r.handlerPanicked(u, message, err)
@@ -133,28 +141,6 @@ func (r *Run) handle(b *mailbox, handler Handler) {
 	b.buffered = nil
 }
 
-// Receive gives a promise of the next signal of this name that nobody else takes. A buffered one is there at once (S1.10).
-func (u *Unit) Receive(name string, scope *Scope) *machine.Promise {
-	u.effects("Receive")
-	if err := scope.Err(); err != nil {
-		return broken(err)
-	}
-	b := box(&u.run.mail.signals, name)
-	b.asked = true
-	if len(b.buffered) > 0 {
-		p := &machine.Promise{}
-		p.Keep(b.buffered[0].Input)
-		b.buffered = b.buffered[1:]
-		return p
-	}
-	w := u.newWait(scope)
-	b.waiting = append(b.waiting, w)
-	w.Notify(func(*machine.Promise) {
-		b.waiting = slices.DeleteFunc(b.waiting, func(other *wait) bool { return other == w })
-	})
-	return &w.Promise
-}
-
 // Requeue passes on a signal that a handler did not take: another handler or a unit may wait for it by now.
 func (m *Message) Requeue() {
 	if m.signal != nil {
@@ -188,7 +174,7 @@ func (m *Message) respond(u *Unit, phase history.UpdatePhase, result history.Pay
 	if m.update == nil || !slices.Contains(follows[m.phase], phase) {
 		return
 	}
-	m.phase = phase
+	m.reach(phase)
 	m.run.emit(u.name, &history.RespondUpdate{ID: m.ID, Name: m.Name, Phase: phase, Result: result, Failure: failure})
 	u.halt()
 }
@@ -203,7 +189,7 @@ func (m *Message) abandoned(err error) {
 		return
 	}
 	phase := next[len(next)-1]
-	m.phase = phase
+	m.reach(phase)
 	m.run.emit("", &history.RespondUpdate{ID: m.ID, Name: m.Name, Phase: phase, Failure: history.FailureOf(err)})
 }
 
@@ -220,10 +206,53 @@ func (r *Run) answerLeftOver() bool {
 	}
 	slices.SortFunc(left, byArrival)
 	for _, message := range left {
-		message.phase = history.UpdateRejected
+		message.reach(history.UpdateRejected)
 		r.emit("", &history.RespondUpdate{ID: message.ID, Name: message.Name, Phase: history.UpdateRejected, Failure: r.unhandled(message.Name)})
 	}
 	return len(left) > 0
+}
+
+// reach notes how far an update has come.
+func (m *Message) reach(phase history.UpdatePhase) {
+	m.phase = phase
+	m.run.mail.open = without(m.run.mail.open, m)
+}
+
+// rejectUnanswered rejects the updates that came too late: the root ends in the activation that brings
+// them, and no handler has accepted them. Logs of behavior version 0 leave them without an answer.
+func (r *Run) rejectUnanswered() {
+	if !r.Since(1) {
+		return
+	}
+	for _, message := range slices.Clone(r.mail.open) {
+		r.rejectEnded(message)
+	}
+}
+
+// rejectLate rejects the updates whose handlers have not begun when the root ends with a result.
+func (r *Run) rejectLate() {
+	for _, message := range slices.Clone(r.mail.open) {
+		u := message.unit
+		switch {
+		case u == nil:
+			b := r.mail.box(message)
+			b.buffered = without(b.buffered, message)
+		case u.co.next != nil:
+			continue // it has begun, and decides itself
+		default:
+			u.ended = true
+			r.forget(u)
+		}
+		r.rejectEnded(message)
+	}
+}
+
+func (r *Run) rejectEnded(update *Message) {
+	update.reach(history.UpdateRejected)
+	failure := &history.Failure{FailureKind: history.Application, Type: "run-ended", NonRetryable: true,
+		Message: fmt.Sprintf("the run ended before it handled update %q", update.Name)}
+	r.emit("", &history.RespondUpdate{
+		ID: update.ID, Name: update.Name, Phase: history.UpdateRejected, Failure: failure})
 }
 
 func (r *Run) unhandled(name string) *history.Failure {
@@ -240,10 +269,11 @@ func (r *Run) unhandled(name string) *history.Failure {
 	return &history.Failure{FailureKind: history.Application, Type: "unhandled-update", Message: text, NonRetryable: true}
 }
 
-// Unread lists the signals that no code has taken, in the order in which they came: continue-as-new carries them.
+// Unread lists the signals that no code has read, in the order in which they came: continue-as-new carries them.
 func (r *Run) Unread() (signals []*history.SignalReceived) {
 	var left []*Message
 	for _, name := range sortedNames(r.mail.signals) {
+		left = append(left, r.mail.signals[name].held...)
 		left = append(left, r.mail.signals[name].buffered...)
 	}
 	slices.SortFunc(left, byArrival)

@@ -44,6 +44,7 @@ type Run struct {
 	queries    map[string]Query
 	deferred   func() // ends the generation once no awaited unit is left
 	awaited    func(*Unit) bool
+	completing bool // the root has ended with a result
 	inPhase    bool
 
 	// The activation under way.

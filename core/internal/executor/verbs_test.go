@@ -18,7 +18,8 @@ import (
 //	run WORKFLOW          a new run of a workflow of these tests; the one before is verified first
 //	activate [after=D]    one activation, D later; its input lists events, one a line (see events_test.go)
 //	query NAME            asks a query; its input is the question
-//	replay [with=WORKFLOW] replays all so far, against other code if told so
+//	replay [with=WORKFLOW] [after=N] replays all so far, against other code if told so; in two pieces
+//	                      if told so: the first N records, then the others with the run still warm
 //	evict                 closes the live run; the next activation replays first
 //	reset record=N        a new generation that begins with the first N records, and its input's events
 //	continue              the generation after the one that has continued as new
@@ -75,7 +76,12 @@ func (tr *transcript) replay(d *datadriven.TestData) string {
 	}
 	run := tr.fresh(workflow)
 	defer run.Close()
-	if err := run.Replay(feed(tr.records()...)); err != nil {
+	records, first := tr.records(), 0
+	if d.HasArg("after") {
+		d.ScanArgs(tr.t, "after", &first)
+	}
+	require.NoError(tr.t, run.Replay(feed(records[:first]...)))
+	if err := run.Replay(feed(records[first:]...)); err != nil {
 		require.Equal(tr.t, err, run.Failed())
 		return report(err)
 	}

@@ -79,6 +79,18 @@ func cancellation(tr *transcript) []registry.Definition {
 					return 4, err
 				})
 		}),
+		// One branch fails for good; the other one's scope ends.
+		define("branches-mixed", func(ctx Ctx) ([]int, error) {
+			return workflow.Parallel(ctx,
+				func(ctx Ctx) (int, error) { return workflow.Execute(ctx, actA, 1) },
+				func(ctx Ctx) (int, error) {
+					inner, cancel := workflow.WithCancel(ctx)
+					timer := workflow.Timer(inner, time.Hour)
+					cancel()
+					_, err := timer.Await(ctx)
+					return 0, err
+				})
+		}),
 		define("scope", func(ctx Ctx) (string, error) {
 			inner, cancel := workflow.WithCancel(ctx)
 			timer, outside := workflow.Timer(inner, time.Hour), workflow.Start(ctx, actA, 1)

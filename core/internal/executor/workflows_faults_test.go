@@ -59,6 +59,30 @@ func panics(fixed bool) func(Ctx, string) (nothing, error) {
 	}
 }
 
+// completes ends with a result.
+func completes(result int) func(Ctx, int) (int, error) {
+	return func(ctx Ctx, _ int) (int, error) { return result, workflow.Sleep(ctx, time.Minute) }
+}
+
+// goesOn continues as new with an input.
+func goesOn(input int) func(Ctx, int) (int, error) {
+	return func(ctx Ctx, _ int) (int, error) {
+		if err := workflow.Sleep(ctx, time.Minute); err != nil {
+			return 0, err
+		}
+		return workflow.ContinueAsNew(ctx, completes(0), input)
+	}
+}
+
+// serves has handlers that call an activity, and answer.
+func serves(a *activityOfInts, times int) func(Ctx) (nothing, error) {
+	return func(ctx Ctx) (nothing, error) {
+		workflow.HandleSignal(ctx, note, func(ctx Ctx, _ string) error { return execute(ctx, a) })
+		workflow.HandleUpdate(ctx, add, func(_ Ctx, n int) (int, error) { return times * n, nil })
+		return nothing{}, workflow.Sleep(ctx, time.Minute)
+	}
+}
+
 // faults are what goes wrong: panics, violations, and code that no longer agrees with its log.
 func faults(tr *transcript) []registry.Definition {
 	inGoroutine := func(call func()) {
@@ -165,6 +189,10 @@ func faults(tr *transcript) []registry.Definition {
 			_, err := workflow.All(ctx, a, b)
 			return nothing{}, err
 		}),
+		workflow.New("completes", completes(1)), workflow.New("completes-otherwise", completes(2)),
+		workflow.New("goes-on", goesOn(1)), workflow.New("goes-on-otherwise", goesOn(2)),
+		define("serves", serves(actA, 1)), define("serves-otherwise", serves(actB, 1)), define("answers-otherwise", serves(actA, 2)),
+		define("waits", func(ctx Ctx) (string, error) { return workflow.AwaitSignal(ctx, note) }),
 		define("missing", func(ctx Ctx) (nothing, error) {
 			if err := workflow.Sleep(ctx, time.Minute); err != nil {
 				return nothing{}, err

@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ type (
 
 // entries are all workflows of these tests. What a deferred function of theirs writes down lands in the transcript.
 func entries(tr *transcript) *registry.Registry {
-	all := [][]registry.Definition{scheduling(), primitives(), cancellation(tr), messages(), phases(), lifecycle(), faults(tr)}
+	all := [][]registry.Definition{scheduling(), primitives(), cancellation(tr), messages(), receivers(), phases(), lifecycle(), faults(tr)}
 	var flat []registry.Definition
 	for _, some := range all {
 		flat = append(flat, some...)
@@ -158,6 +159,25 @@ func primitives() []registry.Definition {
 			return workflow.Execute(ctx, actA.With(activity.Options{ID: "mine", ScheduleToStart: time.Second, StartToClose: 2 * time.Second,
 				ScheduleToClose: time.Minute, Heartbeat: 3 * time.Second, OnCancel: activity.Abandon,
 				Retry: activity.Retry{MaxAttempts: 3, BackoffCoefficient: 1.5, NonRetryable: []string{"card-declined"}}}), 1)
+		}),
+		define("options-refused", func(ctx Ctx) (nothing, error) {
+			for _, o := range []activity.Options{
+				{ScheduleToStart: -time.Second}, {StartToClose: -time.Second}, {ScheduleToClose: -time.Second}, {Heartbeat: -1},
+				{OnCancel: 7}, {Retry: activity.Retry{InitialInterval: -1}}, {Retry: activity.Retry{MaxInterval: -1}},
+				{Retry: activity.Retry{BackoffCoefficient: 0.5}}, {Retry: activity.Retry{BackoffCoefficient: math.NaN()}},
+				{Retry: activity.Retry{BackoffCoefficient: math.Inf(1)}}, {Retry: activity.Retry{MaxAttempts: -1}},
+			} {
+				_, err := workflow.Execute(ctx, actA.With(o), 1)
+				workflow.Log(ctx, "refused", "err", err)
+			}
+			_, err := workflow.StartStep(ctx, "count", activity.Options{StartToClose: -time.Minute}, stepCode).Await(ctx)
+			workflow.Log(ctx, "refused", "err", err)
+			_, err = workflow.ExecuteChild(ctx, echo.With(workflow.ChildOptions{ParentClosePolicy: 9}), "x")
+			workflow.Log(ctx, "refused", "err", err)
+			return nothing{}, execute(ctx, actA.With(activity.Options{StartToClose: activity.Unlimited, ScheduleToClose: activity.Unlimited}))
+		}),
+		define("options-accepted-once", func(ctx Ctx) (nothing, error) {
+			return nothing{}, execute(ctx, actA.With(activity.Options{Retry: activity.Retry{BackoffCoefficient: 0.5}, ScheduleToClose: -time.Second}))
 		}),
 		define("timer", func(ctx Ctx) (string, error) {
 			if err := workflow.Sleep(ctx, 0); err != nil {

@@ -209,7 +209,8 @@ func NextInput[I any](err error) (I, bool) {
 // a run (workflow.FailureType, FailureDetails, and errors.Is for workflow.ErrCancelled and ErrTimeout).
 //
 // The test fails, and Run does not return, if the run can never end, decides differently on replay,
-// panics (but see workflow.Workflow.FailOnPanic), or calls what is neither registered nor mocked.
+// panics (but see workflow.Workflow.FailOnPanic), completes although a future of workflow.Receive was
+// left with a signal, or calls what is neither registered nor mocked.
 func Run[I, O any](env *Env, w *workflow.Workflow[I, O], input I) (O, error) {
 	env.t.Helper()
 	var none O

@@ -212,6 +212,11 @@ func (r *run) close(command history.Terminal) {
 		return
 	}
 	r.closed = command
+	if left := r.live.LeftInFutures(); len(left) > 0 && command.Status() == history.Completed {
+		r.env.fail("workflow %s, run %s, has completed, and a future of signal %s was left with a signal: "+
+			"await the future; if its signal no longer matters, make it in a workflow.WithCancel scope and "+
+			"cancel that, or use workflow.ReceiveWithin", r.workflow, r.id, strings.Join(left, ", "))
+	}
 	r.env.closeUpdates(r)
 	if r.parent != nil {
 		end := &history.ChildResolved{Seq: r.parent.seq, Failure: failureOf(command)}

@@ -587,3 +587,36 @@ func TestReplay(t *testing.T) {
 	require.Contains(t, failure(func(t *recorder) { workflowtest.ReplayFiles(t, pattern, changed) }), "a.json: run test: nondeterminism")
 	require.Contains(t, failure(func(t *recorder) { workflowtest.ReplayFiles(t, filepath.Join(folder, "*.yaml"), counting) }), "matches no file")
 }
+
+// TestASignalLeftInAFuture fails the test; one that lost a race leaves it to others.
+func TestASignalLeftInAFuture(t *testing.T) {
+	run := func(code func(workflow.Context) error) string {
+		w := workflow.New("receives", func(ctx workflow.Context, _ none) (none, error) { return none{}, code(ctx) })
+		return failure(func(t *recorder) {
+			env := workflowtest.New(t)
+			env.At(time.Minute, func() { workflowtest.Signal(env, approve, "ann") })
+			_, _ = workflowtest.Run(env, w, none{})
+		})
+	}
+	require.Contains(t, run(func(ctx workflow.Context) error {
+		workflow.Receive(ctx, approve)
+		return workflow.Sleep(ctx, time.Hour)
+	}), "a future of signal approve was left with a signal")
+	require.Contains(t, run(func(ctx workflow.Context) error {
+		_, err := workflow.Race(ctx, workflow.Receive(ctx, approve))
+		return err
+	}), "a future of signal approve was left with a signal")
+	require.Empty(t, run(func(ctx workflow.Context) error {
+		inner, cancel := workflow.WithCancel(ctx)
+		workflow.Receive(inner, approve)
+		cancel()
+		return workflow.Sleep(ctx, time.Hour)
+	}))
+	require.Empty(t, run(func(ctx workflow.Context) error {
+		if _, err := workflow.Race(ctx, workflow.Receive(ctx, approve), workflow.Timer(ctx, time.Second)); err != nil {
+			return err
+		}
+		_, err := workflow.AwaitSignal(ctx, approve)
+		return err
+	}))
+}

@@ -464,6 +464,52 @@ var locks = workflow.New("locks", func(ctx workflow.Context, handlers int) (most
 	return most, err
 })
 
+// receives has a future of a signal lose a race, and another one that no code awaits.
+var receives = workflow.New("receives", func(ctx workflow.Context, _ none) (seen []string, err error) {
+	workflow.Receive(ctx, note)
+	lost := workflow.Receive(ctx, note)
+	if _, err := workflow.Race(ctx, lost, workflow.Timer(ctx, soon)); err != nil {
+		return nil, err
+	}
+	next, err := workflow.AwaitSignal(ctx, note)
+	seen = append(seen, next, told(err))
+	if _, err := workflow.Execute(ctx, double, len(next)); err != nil {
+		return nil, err
+	}
+	within, received, err := workflow.ReceiveWithin(ctx, note, long)
+	seen = append(seen, within, fmt.Sprint(received), told(err))
+	_, received, err = workflow.ReceiveWithin(ctx, note, soon)
+	return append(seen, fmt.Sprint(received), told(err)), err
+})
+
+// mixed fails for good in one branch while another one's scope ends, after a phase without time.
+var mixed = workflow.New("mixed", func(ctx workflow.Context, _ none) ([]none, error) {
+	_, err := workflow.NewPhase(0).Within(-time.Second).Run(ctx)
+	workflow.PublishState(ctx, told(err))
+	_, err = workflow.Execute(ctx, double.With(activity.Options{Retry: activity.Retry{BackoffCoefficient: 0.5}}), 1)
+	workflow.PublishState(ctx, told(err))
+	return workflow.Parallel(ctx,
+		func(ctx workflow.Context) (none, error) { return workflow.Execute(ctx, declined, none{}) },
+		func(ctx workflow.Context) (none, error) {
+			scope, cancel := workflow.WithCancel(ctx)
+			timer := workflow.Timer(scope, long)
+			cancel()
+			return timer.Await(ctx)
+		})
+})
+
+// failing has a panic count as an error.
+var failing = workflow.New("failing", func(ctx workflow.Context, _ none) (_ none, err error) {
+	var undo workflow.Compensations
+	undo.Add("first", func(ctx workflow.Context) error {
+		_, err := workflow.Execute(ctx, double, 1)
+		return err
+	})
+	undo.Add("second", func(workflow.Context) error { panic("the author's own fault") })
+	_, err = workflow.Execute(ctx, declined, none{})
+	return none{}, undo.Run(ctx, err)
+}).FailOnPanic()
+
 // Recorded are the definitions as they were recorded.
 func Recorded() []workflow.Definition { return definitions(0) }
 
@@ -473,7 +519,7 @@ func Definitions() []workflow.Definition { return definitions(1) }
 func definitions(state int) []workflow.Definition {
 	all := []workflow.Definition{double, flaky, declined, panicking, slow, silent, hopeless, review, garbled, overdue, patient,
 		activities, failures, tokens, steps, timers, signals, updates, child, children, bereft, cancellation, rounds.Implement(goRound), attributes, random,
-		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks, ending}
+		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks, receives, mixed, failing, ending}
 	for name, states := range patches { // order-insensitive: definitions are found by name
 		all = append(all, workflow.New(name, states[state]))
 	}
