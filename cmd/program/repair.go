@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,32 +51,54 @@ func (p *program) terminate() *cobra.Command {
 }
 
 func (p *program) reset() *cobra.Command {
-	reason, record := "", 0
+	reason, place := "", ""
+	to := engine.ResetPoint{}
 	command := &cobra.Command{
-		Use:   "reset RUN --to RECORD",
+		Use:   "reset RUN --to [GENERATION.]RECORD",
 		Short: "Have a run go on again from one of its records",
 		Long: "Have a run go on in a new generation from one of its records, even if it is blocked or has ended. What came after that record " +
-			"is forgotten, but for its signals and accepted updates, which come again. The numbers of records are the first column of `" + p.name + " history RUN`.",
+			"is forgotten, but for its signals and accepted updates, which come again. --to 3 is a record of the present generation, --to 1.3 one of an earlier generation whose log is kept. The numbers of records are the first column of `" + p.name + " history RUN`.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
+			var err error
+			if to.Generation, to.Record, err = recordOf(place); err != nil {
+				return err
+			}
 			before, err := server.Get(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			accepted, err := server.Reset(command.Context(), engine.MessageRequest{Run: args[0]}, record, reason)
+			accepted, err := server.Reset(command.Context(), engine.MessageRequest{Run: args[0]}, to, reason)
 			if err == nil {
 				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Generation > before.Generation })
 			}
-			return p.accepted(accepted, err, "run %s goes on from record %d, in a new generation", args[0], record)
+			return p.accepted(accepted, err, "run %s continues from record %s, in a new generation", args[0], place)
 		}),
 	}
-	command.Flags().IntVar(&record, "to", 0, "the last record that still counts")
+	command.Flags().StringVar(&place, "to", "", "the last record that still counts: RECORD or GENERATION.RECORD")
+	command.Flags().BoolVar(&to.ExcludeSignals, "exclude-signals", false, "the signals that came after the record do not come again")
 	command.Flags().StringVar(&reason, "reason", "", "why: the run's history shows it")
 	if err := command.MarkFlagRequired("to"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
 	}
 	return command
+}
+
+// recordOf reads a record's place: RECORD, or GENERATION.RECORD.
+func recordOf(place string) (generation, record int, err error) {
+	number := place
+	if before, after, earlier := strings.Cut(place, "."); earlier {
+		number = after
+		generation, err = strconv.Atoi(before)
+	}
+	if err == nil {
+		record, err = strconv.Atoi(number)
+	}
+	if err != nil || record < 1 || generation < 0 {
+		return 0, 0, &exit{code: usage, err: fmt.Errorf("--to %q is not a record: give its number, such as 3, or 1.3 for record 3 of generation 1", place)}
+	}
+	return generation, record, nil
 }
 
 func (p *program) unblock() *cobra.Command {

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ type Info struct {
 	ID         string // of the call: given in Options, or made of its number
 	Attempt    int    // from 1
 	Scheduled  time.Time
-	// IdempotencyKey is the same for all attempts of one call, and for no other call: give it to services that can tell
-	// repetitions by a key.
+	// IdempotencyKey is the same for all attempts of one call, also after a reset that keeps the
+	// call, and for no other call. Give it to services that recognize repetitions by a key.
 	IdempotencyKey string
 	// DataFolder is the folder in which an embedded server keeps its data. An activity may keep files there, in a folder of
 	// its own. It is empty on AWS and in workflowtest.
@@ -37,7 +38,7 @@ func InfoOf(ctx context.Context) Info {
 		id = fmt.Sprintf("activity-%d", a.Seq)
 	}
 	return Info{RunID: a.Run, Generation: a.Generation, Activity: a.Activity, ID: id, Attempt: a.Number, Scheduled: a.Scheduled,
-		IdempotencyKey: fmt.Sprintf("%s/%d/%d", a.Run, a.Generation, a.Seq), DataFolder: a.DataFolder}
+		IdempotencyKey: fmt.Sprintf("%s/%d/%d", a.Run, cmp.Or(a.Origin, a.Generation), a.Seq), DataFolder: a.DataFolder}
 }
 
 // Heartbeat says that the attempt is alive, and how far it is. The error is not nil once it should stop: the run gave it up,

@@ -78,6 +78,8 @@ type past struct {
 	// letters came after the record that a reset goes on from; answers are those to the updates
 	// among them.
 	letters []history.Mail
+	// input of an earlier generation that a reset continues from; nil: of the present one.
+	input   history.Payload
 	answers []*history.RespondUpdate
 }
 
@@ -85,13 +87,38 @@ type past struct {
 func (v *visit) readPast(ctx context.Context, generation int, asked history.Event) (p *past, err error) {
 	p = &past{ledger: &ledger{}}
 	reset, _ := asked.(*history.ResetRequested)
+	base := history.Base{}
+	if reset != nil {
+		base = reset.Base()
+		for g := base.Generation; g < generation && err == nil; g++ {
+			err = p.readEarlier(ctx, v, g, base)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	p.fold, err = v.e.foldWith(ctx, v.run, generation, func(rec *history.Record) {
 		p.ledger.add(generation, rec)
-		if reset != nil && rec.Number > reset.Record {
+		if reset != nil && (base.Generation < generation || rec.Number > base.Record) {
 			p.note(rec)
 		}
 	})
 	return p, err
+}
+
+// readEarlier notes what a reset to a generation before the present one brings back of a
+// generation.
+func (p *past) readEarlier(ctx context.Context, v *visit, generation int, base history.Base) error {
+	return v.e.eachRecord(ctx, v.run, generation, func(rec *history.Record) {
+		for _, event := range rec.Events {
+			if started, ok := event.(*history.Started); ok && generation == base.Generation {
+				p.input = started.Input
+			}
+		}
+		if generation > base.Generation || rec.Number > base.Record {
+			p.note(rec)
+		}
+	})
 }
 
 // note keeps what a reset brings back of a record.
@@ -162,6 +189,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		summary.Generation++
 		summary.Status, summary.Result, summary.Failure = history.Running, nil, nil
 		summary.Closed = time.Time{}
+		summary.Input = next.Event.(*history.Started).Input
 	}
 	return commit, closed, nil
 }
@@ -181,12 +209,17 @@ func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, run *Sum
 func (v *visit) resetItem(old *Summary, event *history.ResetRequested, past *past, last *history.Record) Item {
 	started := history.NewStarted(old.Generation+1, old.Workflow, old.Input, v.e.seed())
 	started.Parent, started.Attributes = old.Parent, old.Attributes
-	started.Base = &history.Base{Generation: event.Generation, Record: event.Record}
+	base := event.Base()
+	if started.Base = &base; base.Generation != event.Generation {
+		started.Input = past.input
+	}
 	past.ledger.handOn(started, last, v.e.config)
 	for _, letter := range past.letters { // requests to cancel or to end it are forgotten
 		switch letter := letter.(type) {
 		case *history.SignalReceived:
-			started.Letters = append(started.Letters, letter)
+			if !event.ExcludeSignals {
+				started.Letters = append(started.Letters, letter)
+			}
 		case *history.UpdateReceived:
 			if phase := past.phaseOf(letter); phase != history.UpdateRejected {
 				again := *letter

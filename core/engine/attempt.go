@@ -23,6 +23,7 @@ const startToClose = time.Minute
 type try struct {
 	e         *Engine
 	key       TaskKey
+	origin    int // generation whose log has the command
 	command   *history.ScheduleActivity
 	number    int
 	scheduled time.Time
@@ -49,7 +50,7 @@ func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, numb
 
 // attemptAt is newAttempt for an attempt that began at a time.
 func (e *Engine) attemptAt(started time.Time, key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
-	t := &try{e: e, key: key, command: command, number: number, scheduled: scheduled, started: started, budget: b,
+	t := &try{e: e, key: key, origin: key.Generation, command: command, number: number, scheduled: scheduled, started: started, budget: b,
 		limit: command.Options.StartToClose, which: history.StartToClose}
 	if t.limit == 0 {
 		t.limit = startToClose
@@ -91,7 +92,7 @@ var errBeat = errors.New("no heartbeat in time")
 // perform runs the author's function. When its time is over the attempt has failed, whether the function has returned or
 // not; when the run asks it to stop, its context ends, and its answer counts.
 func (t *try) perform(invocation context.Context, of *underway, perform registry.Activity, beat func(history.Payload) error) {
-	a := &attempt.Attempt{Run: t.key.Run, Generation: t.key.Generation, Seq: t.key.Seq, ID: t.command.ID, Activity: t.command.Activity,
+	a := &attempt.Attempt{Run: t.key.Run, Generation: t.key.Generation, Origin: t.origin, Seq: t.key.Seq, ID: t.command.ID, Activity: t.command.Activity,
 		Number: t.number, Scheduled: t.scheduled, Worker: t.e.config.Worker, Details: t.details, Token: t.token,
 		DataFolder: t.e.config.DataFolder}
 	ended := make(chan outcome, 1) // by whatever comes first

@@ -41,7 +41,7 @@ type Config struct {
 	KnownMail int
 	// Retention is how long the log of a generation is kept, at least, after the next one has begun, and two times longer at most
 	// where generations follow on each other. It must be more than an invocation lives and a message is kept: what comes later
-	// is not known. Zero: as long as the run. Resets go back in the present generation alone.
+	// is not known. Zero: as long as the run. Resets reach no further back.
 	Retention time.Duration
 	// Poll is how often a caller that waits looks again on its own. Zero: 500 ms.
 	Poll time.Duration

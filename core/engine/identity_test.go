@@ -276,7 +276,7 @@ func TestAResetThatIsRepeated(t *testing.T) {
 	inBoth(t, only("main", twoSignals), func(w *world) {
 		reset := func(record int) error {
 			_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-				return e.Reset(ctx, engine.MessageRequest{Run: "r", ID: "x"}, record, "again")
+				return e.Reset(ctx, engine.MessageRequest{Run: "r", ID: "x"}, engine.ResetPoint{Record: record}, "again")
 			})
 			return err
 		}

@@ -28,7 +28,7 @@ func (w *world) terminate(run, id string) {
 
 func (w *world) reset(run, id string, record int) error {
 	_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-		return e.Reset(ctx, engine.MessageRequest{Run: run, ID: id, Unique: true}, record, "again")
+		return e.Reset(ctx, engine.MessageRequest{Run: run, ID: id, Unique: true}, engine.ResetPoint{Record: record}, "again")
 	})
 	return err
 }

@@ -146,6 +146,7 @@ func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine
 func (e *Engine) foldWith(ctx context.Context, run string, generation int, own func(*history.Record)) (*machine.Fold, error) {
 	whole, last := &machine.Fold{}, 0
 	err := e.eachThatCounts(ctx, run, generation, Position{}, func(g int, rec *history.Record) error {
+		whole.Generation = g
 		if whole.Add(rec); g == generation {
 			last = rec.Number
 			own(rec)

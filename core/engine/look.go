@@ -102,6 +102,14 @@ func (l *live) scheduled(seq int64) time.Time {
 	return l.ledger.steps[seq].scheduled
 }
 
+// origin is the generation whose log has a pending step.
+func (l *live) origin(seq int64) int {
+	if before, is := l.base[seq]; is {
+		return before.Generation
+	}
+	return l.position.Generation
+}
+
 // note keeps the live run's books in step with its log.
 func (l *live) note(rec *history.Record) {
 	l.ledger.add(l.position.Generation, rec)
@@ -176,6 +184,7 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 	}
 	fold := &machine.Fold{}
 	for _, segment := range segments {
+		fold.Generation = segment.Generation
 		log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}
 		err := l.exec.Replay(func() (*history.Record, error) {
 			rec, err := log.next()

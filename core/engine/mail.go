@@ -64,15 +64,27 @@ func (e *Engine) Terminate(ctx context.Context, request MessageRequest, reason s
 	return e.send(ctx, request, func(id string) history.Mail { return history.NewTerminate(id, reason) })
 }
 
-// Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended; not while what is stored of it
-// cannot be read. What came after that record is forgotten, but for its signals and updates, which come again, in their order: an update
-// that was accepted is not validated anew, and is answered anew; one that was rejected stays so.
-func (e *Engine) Reset(ctx context.Context, request MessageRequest, record int, reason string) (Accepted, error) {
+// ResetPoint is where a run continues after a reset.
+type ResetPoint struct {
+	// Generation of the record. Zero: the present one. An earlier one must be of the same run, with
+	// its log still there.
+	Generation int
+	// Record is the last record that still counts.
+	Record int
+	// ExcludeSignals: the signals that came after the record do not come again.
+	ExcludeSignals bool
+}
+
+// Reset has a run continue in a new generation from one of its records, even if it is blocked or
+// has ended; not while what is stored of it cannot be read. What came after that record is
+// forgotten, but for its signals and updates, which come again, in their order: an update that was
+// accepted is not validated anew, and is answered anew; one that was rejected stays so.
+func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoint, reason string) (Accepted, error) {
 	if err := validText("reason", reason); err != nil {
 		return Accepted{}, err
 	}
-	if record < 1 {
-		return Accepted{}, fail(Invalid, "record %d: records are numbered from 1", record)
+	if to.Record < 1 {
+		return Accepted{}, fail(Invalid, "record %d: records are numbered from 1", to.Record)
 	}
 	made := request.ID == ""
 	if made {
@@ -82,21 +94,71 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, record int, 
 	if err != nil {
 		return Accepted{}, err
 	}
-	reset := history.NewReset(request.ID, summary.Generation, record, reason)
+	reset := history.NewReset(request.ID, summary.Generation, to.Record, reason)
+	reset.Of, reset.ExcludeSignals = to.Generation, to.ExcludeSignals
 	if !made { // carried out, it is in a generation that may not have this record
 		if known, err := e.recall(ctx, request.Run, reset, Position{}); known.taken || err != nil {
 			return e.repeated(request), err
 		}
 	}
-	fold, err := e.fold(ctx, request.Run, summary.Generation)
-	if err != nil {
-		return Accepted{}, e.unavailable(err, "the log was not read")
-	}
-	if last := fold.Records; record > last || fold.Closes != nil && record == last {
-		return Accepted{}, fail(Invalid, "record %d cannot be gone on from: generation %d has %d records%s", record, summary.Generation, last,
-			map[bool]string{true: ", and the last one closes it"}[fold.Closes != nil])
+	if err := e.validBase(ctx, summary, reset.Base()); err != nil {
+		return Accepted{}, err
 	}
 	return e.mail(ctx, request, summary, reset)
+}
+
+// validBase refuses a place that a run cannot continue from.
+func (e *Engine) validBase(ctx context.Context, summary *Summary, base history.Base) error {
+	if base.Generation != summary.Generation {
+		if err := e.withinReach(ctx, summary, base.Generation); err != nil {
+			return err
+		}
+	}
+	fold, err := e.fold(ctx, summary.Run, base.Generation)
+	if err != nil {
+		return e.unavailable(err, "the log was not read")
+	}
+	if last := fold.Records; base.Record > last || fold.Closes != nil && base.Record == last {
+		return fail(Invalid, "record %d cannot be gone on from: generation %d has %d records%s", base.Record, base.Generation, last,
+			map[bool]string{true: ", and the last one closes it"}[fold.Closes != nil])
+	}
+	return nil
+}
+
+// withinReach refuses an earlier generation that a run cannot continue from: of a former run with
+// the id, or with a log since it that was deleted, as messages would be missed.
+func (e *Engine) withinReach(ctx context.Context, summary *Summary, generation int) error {
+	present, err := e.presentLedger(ctx, summary)
+	if err != nil {
+		return e.unavailable(err, "the log was not read")
+	}
+	first := max(1, present.origin)
+	if generation < first || generation > summary.Generation {
+		return fail(Invalid, "run %q can continue from its generations %d to %d, not from %d", summary.Run, first, summary.Generation, generation)
+	}
+	for g := generation; g < summary.Generation; g++ {
+		if _, err := e.whichGeneration(ctx, summary.Run, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// presentLedger is the ledger of the present generation; that of one which has not begun knows what
+// its start says.
+func (e *Engine) presentLedger(ctx context.Context, summary *Summary) (*ledger, error) {
+	present, err := e.readLedger(ctx, summary.Run, summary.Generation)
+	if err != nil || !present.began.IsZero() {
+		return present, err
+	}
+	view, err := e.Runs.Look(ctx, summary.Run, Position{})
+	if err != nil {
+		return nil, err
+	}
+	if start := startIn(view); start != nil {
+		present.remember(start)
+	}
+	return present, nil
 }
 
 // addressee reads the run that a message is for, once it is known that the message can be right.

@@ -306,7 +306,10 @@ type Resume struct {
 type Task struct {
 	Run        string
 	Generation int
-	Command    *history.ScheduleActivity
+	// Origin is the generation whose log has the command, where a reset kept it from an earlier
+	// one. Zero: Generation.
+	Origin  int
+	Command *history.ScheduleActivity
 	// Scheduled is when the run decided on it; Sent when this attempt became due.
 	Scheduled, Sent time.Time
 	Attempt         int // from 1
@@ -327,6 +330,14 @@ func (t *Task) Limit() time.Duration {
 	default:
 		return limit
 	}
+}
+
+// origin is the generation whose log has the command.
+func (t *Task) origin() int {
+	if t.Origin > 0 {
+		return t.Origin
+	}
+	return t.Generation
 }
 
 // Key names the call.

@@ -205,7 +205,7 @@ func (e *Engine) foldView(ctx context.Context, run string, view *View) (*machine
 	if view.More || baseOf(view) != nil {
 		return e.fold(ctx, run, view.Summary.Generation)
 	}
-	whole := &machine.Fold{}
+	whole := &machine.Fold{Generation: view.Summary.Generation}
 	for _, rec := range view.Records {
 		whole.Add(rec)
 	}

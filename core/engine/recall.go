@@ -156,7 +156,7 @@ func sameMessage(a, b history.Mail) bool {
 		return a.Reason == b.(*history.TerminateRequested).Reason
 	case *history.ResetRequested:
 		b := b.(*history.ResetRequested)
-		return a.Record == b.Record && a.Reason == b.Reason
+		return a.Record == b.Record && a.Of == b.Of && a.ExcludeSignals == b.ExcludeSignals && a.Reason == b.Reason
 	}
 	return false
 }

@@ -140,8 +140,17 @@ func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {
 
 // addPending does what a command asks for that has no answer yet, and what was asked of it since.
 func (o *outbox) addPending(ctx context.Context, p machine.Pending) error {
-	if err := o.add(ctx, p.Command, p.Time); err != nil || p.Cancel == nil {
+	before := len(o.tasks)
+	if err := o.add(ctx, p.Command, p.Time); err != nil {
 		return err
+	}
+	for i := range o.tasks[before:] {
+		if p.Generation != o.generation {
+			o.tasks[before+i].Origin = p.Generation
+		}
+	}
+	if p.Cancel == nil {
+		return nil
 	}
 	return o.add(ctx, p.Cancel, p.Time)
 }

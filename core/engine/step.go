@@ -26,6 +26,7 @@ type steps struct {
 // step is one of them.
 type step struct {
 	key       TaskKey
+	origin    int // generation whose log has the command
 	command   *history.ScheduleActivity
 	perform   registry.Activity
 	scheduled time.Time
@@ -95,7 +96,8 @@ func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Ac
 	}
 	key := TaskKey{v.run, v.slot.live.position.Generation, command.Seq()}
 	begun := &step{key: key, command: command, perform: perform, of: s, scheduled: v.slot.live.scheduled(command.Seq()),
-		tried: v.slot.live.ledger.tried(command.Seq()), underway: v.e.attempts.begin(key)}
+		origin: v.slot.live.origin(command.Seq()),
+		tried:  v.slot.live.ledger.tried(command.Seq()), underway: v.e.attempts.begin(key)}
 	if v.slot.live.ledger.asked[command.Seq()] {
 		begun.cancel()
 	}
@@ -125,6 +127,7 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			}
 		}
 		a := v.e.newAttempt(s.key, s.command, number, s.scheduled, v.budget)
+		a.origin = s.origin
 		if a.failure == nil {
 			a.perform(ctx, s.underway, s.perform, nil)
 		}

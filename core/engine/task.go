@@ -29,6 +29,7 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled before it began"), Number: t.Attempt}, true)
 	}
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, e.newBudget(deadline))
+	a.origin = t.origin()
 	a.checkStart(t)
 	if a.failure == nil {
 		if err := e.attempt(ctx, a, t, state, under); err != nil {

@@ -15,4 +15,5 @@ package history
 //	   that come from then on; one that fails rejects those that no handler has accepted. A phase with a
 //	   deadline in the past ends at once, and calls with invalid options give no command. The
 //	   error of a canceled run begins with "canceled: " where a reason was given.
+//	   After a reset, code that runs in a record of an earlier generation sees the number of that one.
 const Behavior = 1

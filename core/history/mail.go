@@ -205,9 +205,20 @@ func (c *TerminateRun) read(k []byte, r *reader) { readOnlyFailure(k, r, &c.Fail
 // ResetRequested has the run go on in a new generation from one of its records.
 type ResetRequested struct {
 	letter
-	// Record is the last one that counts, of generation Generation.
-	Generation, Record int
-	Reason             string
+	// Generation is the one that the reset ends. Record is the last record that counts: of
+	// generation Of, or of Generation if Of is zero.
+	Generation, Record, Of int
+	// ExcludeSignals: the signals that came after the record do not come again.
+	ExcludeSignals bool
+	Reason         string
+}
+
+// Base is the place from which the run continues.
+func (e *ResetRequested) Base() Base {
+	if e.Of == 0 {
+		return Base{e.Generation, e.Record}
+	}
+	return Base{e.Of, e.Record}
 }
 
 func (*ResetRequested) Kind() string     { return "reset-requested" }
@@ -216,6 +227,8 @@ func (e *ResetRequested) write(w *writer) {
 	w.text("id", e.ID)
 	w.int("generation", int64(e.Generation))
 	w.int("record", int64(e.Record))
+	w.intIf("of", int64(e.Of))
+	w.flagIf("excludeSignals", e.ExcludeSignals)
 	w.wordsIf("reason", e.Reason)
 }
 
@@ -225,6 +238,10 @@ func (e *ResetRequested) read(key []byte, r *reader) {
 		e.Generation = int(r.int())
 	case "record":
 		e.Record = int(r.int())
+	case "of":
+		e.Of = int(r.int())
+	case "excludeSignals":
+		e.ExcludeSignals = r.flag()
 	case "reason":
 		e.Reason = r.words()
 	default:

@@ -124,6 +124,9 @@ func TestHistoryAndExport(t *testing.T) {
 	w.ok(202, "POST", "/v1/runs/b/reset", `{"record":1,"reason":"once more"}`)
 	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/b", "")["generation"] == 2.0 }, 5*time.Second, time.Millisecond)
 	require.Equal(t, "yes", w.ok(200, "GET", "/v1/runs/b?wait=5s", "")["result"], "its signal came again")
+	w.ok(202, "POST", "/v1/runs/b/reset", `{"generation":1,"record":1,"excludeSignals":true}`)
+	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/b", "")["generation"] == 3.0 }, 5*time.Second, time.Millisecond)
+	require.Equal(t, "running", w.ok(200, "GET", "/v1/runs/b", "")["status"], "its signal does not come again")
 	for generation, begins := range map[int]int{1: 1, 2: 1} {
 		var text bytes.Buffer
 		require.NoError(t, w.client.Export(t.Context(), "b", generation, &text))

@@ -37,7 +37,7 @@ func (h *Handler) mailEndpoints() []endpoint {
 			describe: "Also one that is blocked.",
 			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).terminateRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", role: All, tag: tag, summary: "Have a run go on from an earlier record",
-			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals, which come again.",
+			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals and accepted updates, which come again. The record may be one of an earlier generation, as long as its log is kept.",
 			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound, engine.Blocked, engine.Conflict}, serve: (*call).resetRun},
 	}
 }
@@ -138,6 +138,6 @@ func (c *call) resetRun() error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.Unique, body.After), body.Record, body.Reason)
+	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.Unique, body.After), engine.ResetPoint{Generation: body.Generation, Record: body.Record, ExcludeSignals: body.ExcludeSignals}, body.Reason)
 	return c.accepted(accepted, err)
 }

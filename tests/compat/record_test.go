@@ -188,7 +188,7 @@ var plays = map[string]func(*stage){
 	"phase-timeout": simple("phase", "20000000"), "patch-before": simple("patch-before", "2"), "patch-since": simple("patch-since", "2"),
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
-	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "terminate": playTerminate, "under-way": playUnderWay,
+	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "reset-earlier": playResetToEarlier, "terminate": playTerminate, "under-way": playUnderWay,
 	"locks": playLocks, "ending": playEnding, "asked": playAsked,
 	"receives": playReceives, "mixed": simple("mixed", ""), "failing": simple("failing", ""),
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
@@ -344,7 +344,7 @@ func playReset(s *stage) {
 	s.signal("first", "note", `"first"`)
 	s.until(1, 4)
 	reset := func(id string, record int) {
-		_, err := s.node.Reset(s.t.Context(), s.mail(id), record, "wrong price")
+		_, err := s.node.Reset(s.t.Context(), s.mail(id), engine.ResetPoint{Record: record}, "wrong price")
 		require.NoError(s.t, err)
 	}
 	reset("reset-1", 1)
@@ -370,9 +370,28 @@ func playResetWithLetters(s *stage) {
 	s.signal("second", "note", `"second"`)
 	s.signal("stop", "stop", "")
 	s.ends()
-	_, err = s.node.Reset(s.t.Context(), s.mail("reset"), 1, "wrong price")
+	_, err = s.node.Reset(s.t.Context(), s.mail("reset"), engine.ResetPoint{Record: 1}, "wrong price")
 	require.NoError(s.t, err)
 	s.until(2, 1)
+	s.ends()
+}
+
+// playResetToEarlier resets a run to a record of its first generation, without the signals since,
+// after it has continued as new.
+func playResetToEarlier(s *stage) {
+	s.start("rounds", `{"Number":0,"Seen":0}`)
+	s.until(1, 1)
+	s.signal("first", "stop", "")
+	s.until(2, 1)
+	_, err := s.node.Reset(s.t.Context(), s.mail("reset"), engine.ResetPoint{Generation: 1, Record: 1, ExcludeSignals: true}, "wrong price")
+	require.NoError(s.t, err)
+	s.until(3, 1)
+	s.signal("early", "note", `"early"`)
+	s.signal("empty", "note", "")
+	for generation, id := range []string{"second", "third", "fourth"} {
+		s.signal(id, "stop", "")
+		s.until(min(generation+4, 5), 1)
+	}
 	s.ends()
 }
 

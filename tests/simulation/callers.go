@@ -33,6 +33,13 @@ type caller struct {
 type reset struct {
 	run                string
 	generation, record int
+	of                 int // the generation of the record, where it is an earlier one
+	excludes           bool
+}
+
+// point is the place as a request names it: the present generation needs no name.
+func (r reset) point() engine.ResetPoint {
+	return engine.ResetPoint{Generation: r.of, Record: r.record, ExcludeSignals: r.excludes}
 }
 
 // act is one thing that a caller does.
@@ -186,7 +193,7 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engin
 		answer.Accepted, err = e.Terminate(ctx, mail, a.reason())
 	case toReset:
 		mail.Run = c.reset.run
-		answer.Accepted, err = e.Reset(ctx, mail, c.reset.record, "again")
+		answer.Accepted, err = e.Reset(ctx, mail, c.reset.point(), "again")
 	case toUnblock:
 		err = e.Unblock(ctx, c.run)
 	case toHeartbeat:
@@ -236,13 +243,18 @@ func (s *simulation) anyOf(run string, value int) string {
 func (s *simulation) placeIn(run string, value int) reset {
 	summary := s.summary(run)
 	if summary == nil {
-		return reset{run, 0, 1}
+		return reset{run: run, record: 1}
 	}
-	record := 1
-	if log := s.checks.runs[run].generations[summary.Generation]; log != nil {
-		record += value % max(log.last, 1)
+	r := reset{run: run, generation: summary.Generation, record: 1, excludes: value%5 == 0}
+	generation := r.generation
+	if value%3 == 0 && generation > 1 { // of an earlier one, if it is within reach
+		r.of = generation - value%min(generation, 3)
+		generation = r.of
 	}
-	return reset{run, summary.Generation, record}
+	if log := s.checks.runs[run].generations[generation]; log != nil {
+		r.record += value % max(log.last, 1)
+	}
+	return r
 }
 
 // cutShort ends a wait after a while, but no call that is under way: whether the engine then heeds its context first or the

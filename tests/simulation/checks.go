@@ -54,7 +54,7 @@ func (a act) identity() string { return string(a.do) + " " + a.id }
 // content is what mail says beside.
 func (a act) content(place reset) string {
 	if a.do == toReset {
-		return strconv.Itoa(place.record)
+		return fmt.Sprint(place.of, place.record, place.excludes)
 	}
 	return strconv.Itoa(a.value)
 }
@@ -72,7 +72,7 @@ func identityOf(mail history.Mail) (identity, content string) {
 	case *history.TerminateRequested:
 		do, content = toTerminate, strings.TrimPrefix(mail.Reason, "enough ")
 	case *history.ResetRequested:
-		do, content = toReset, strconv.Itoa(mail.Record)
+		do, content = toReset, fmt.Sprint(mail.Of, mail.Record, mail.ExcludeSignals)
 	}
 	return act{do: do, id: mail.MailID()}.identity(), content
 }
@@ -256,6 +256,24 @@ func (c *checks) blocked(p *process, run string, mark *engine.Block) {
 		c.s.violate("run %s is blocked by %s: %s: %s", run, p.name, mark.Reason, mark.Message)
 	}
 	c.s.note("run %s is blocked: %s", run, mark.Reason)
+}
+
+// keyed checks that a call has the same key in all generations that a reset kept it for. The lock
+// is held.
+func (c *checks) keyed(run string, generation int, seq, key string) {
+	number, err := strconv.ParseInt(seq, 10, 64)
+	if err != nil {
+		c.s.violate("the key %s does not end with the number of a call", key)
+		return
+	}
+	log := c.runs[run].generations[generation]
+	if log == nil {
+		c.s.violate("call %s of generation %d of run %s has begun, and no log has it", seq, generation, run)
+		return
+	}
+	if want := fmt.Sprintf("%s/%d/%s", run, log.asked[number].generation, seq); key != want {
+		c.s.violate("call %s of generation %d of run %s has the key %s, and should have %s", seq, generation, run, key, want)
+	}
 }
 
 // begins checks that no step is run by two living handlers at once. The lock is held.

@@ -179,6 +179,6 @@ func (c *checks) end() {
 		if _, err := cold.engine.Query(cold.ctx, name, "none", nil); engine.CodeOf(err) != engine.NotFound {
 			c.s.violate("run %s cannot be replayed: %v", name, err)
 		}
-		c.sameSeen("run "+name+", replayed as a whole", log, cold.lives[name], summary.Generation)
+		c.sameSeen("run "+name+", replayed as a whole", log, cold.lives[name])
 	}
 }

@@ -231,7 +231,8 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 	s := p.s
 	n := s.checks.nodes[e.Program+"."+e.Node]
 	info := activity.InfoOf(ctx)
-	w := &job{p: p, key: info.RunID + " " + info.IdempotencyKey, step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
+	seq := seqOf(info)
+	w := &job{p: p, key: fmt.Sprintf("%s %s/%d/%s", info.RunID, info.RunID, info.Generation, seq), step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	s.begun++
 	w.number = s.begun
@@ -244,6 +245,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 		return 0, errDead
 	}
 	s.checks.begins(w)
+	s.checks.keyed(info.RunID, info.Generation, seq, info.IdempotencyKey)
 	s.works = append(s.works, w)
 	s.mu.Unlock()
 	for {
@@ -288,14 +290,13 @@ func (s *simulation) entrust(n *node, e errand, info activity.Info, token string
 	if n.Beats > 0 {
 		c.acts = append(c.acts, act{do: toHeartbeat})
 	}
-	c.acts = append(c.acts, act{do: toComplete, id: resultKey(info.IdempotencyKey), value: n.value(e.Program), fails: n.Dies})
+	c.acts = append(c.acts, act{do: toComplete, id: "result#" + strconv.Itoa(info.Generation) + "#" + seqOf(info), value: n.value(e.Program), fails: n.Dies})
 	s.entrusted = append(s.entrusted, c)
 }
 
-// resultKey is the key of an activity's answer, by the key of its call.
-func resultKey(call string) string {
-	generation, seq, _ := strings.Cut(call[strings.IndexByte(call, '/')+1:], "/")
-	return "result#" + generation + "#" + seq
+// seqOf is the number of an activity's call.
+func seqOf(info activity.Info) string {
+	return info.IdempotencyKey[strings.LastIndexByte(info.IdempotencyKey, '/')+1:]
 }
 
 // takeEntrusted has those go on who were given a token, in an order that is the same each time.

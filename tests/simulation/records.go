@@ -17,6 +17,7 @@ type checkedLog struct {
 	time     time.Time
 	closed   bool
 	base     *history.Base     // a reset began it
+	began    int               // the generation in which its code began, whose records a reset kept
 	records  []*history.Record // its own
 	keys     map[string]bool
 	asked    map[int64]asked
@@ -29,8 +30,9 @@ type checkedLog struct {
 
 // asked is a command that waits for an answer.
 type asked struct {
-	command history.Sequenced
-	at      time.Time
+	command    history.Sequenced
+	at         time.Time
+	generation int // whose record has it
 }
 
 // stored checks a record that has just been put.
@@ -75,7 +77,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 		c.event(where, commit.Run, run, log, commit.Generation, event)
 	}
 	for _, command := range rec.Commands {
-		log.ask(command, rec.Time)
+		log.ask(command, rec.Time, commit.Generation)
 		if respond, ok := command.(*history.RespondUpdate); ok {
 			update := updateOf(respond)
 			if before := log.phases[update]; (before == respond.Phase || before != "" && before != history.UpdateAccepted) && !run.filed[update+c.recipient(commit.Run)].again {
@@ -105,7 +107,20 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	}
 	started := commit.Next.Event.(*history.Started)
 	var want, have []string
-	after := run.generations[started.Base.Generation].records[started.Base.Record:]
+	after := slices.Clone(run.generations[started.Base.Generation].records[started.Base.Record:])
+	for g := started.Base.Generation + 1; g < started.Generation; g++ {
+		if log := run.generations[g]; log != nil { // else it had not begun
+			after = append(after, log.records...)
+		}
+	}
+	excludes := func(excluded bool) bool {
+		for _, item := range run.filings { // order-insensitive: whether there is one
+			if reset, ok := item.Event.(*history.ResetRequested); ok && reset.Base() == *started.Base && reset.ExcludeSignals == excluded {
+				return true
+			}
+		}
+		return false
+	}
 	phases := map[string]history.UpdatePhase{} // not those of another letter of that id, before the place
 	for _, rec := range after {
 		for _, command := range rec.Commands {
@@ -118,7 +133,9 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 		for _, event := range rec.Events {
 			switch event := event.(type) {
 			case *history.SignalReceived:
-				want = append(want, event.ID)
+				if !excludes(true) || excludes(false) && slices.ContainsFunc(started.Letters, isSignal) {
+					want = append(want, event.ID)
+				}
 			case *history.UpdateReceived:
 				identity, _ := identityOf(event)
 				if phase := phases[identity]; phase != history.UpdateRejected {
@@ -137,6 +154,11 @@ func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
 	if !slices.Equal(have, want) {
 		c.s.violate("the reset of run %s hands on %v, and should hand on %v", commit.Run, have, want)
 	}
+}
+
+func isSignal(mail history.Mail) bool {
+	_, is := mail.(*history.SignalReceived)
+	return is
 }
 
 // updateOf is the identity of the update that is answered.
@@ -163,7 +185,8 @@ func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
 	for _, event := range commit.Record.Events {
 		if started, ok := event.(*history.Started); ok {
 			log := newCheckedLog(c.s.programs[started.Workflow])
-			if log.base = started.Base; log.base != nil {
+			if log.base, log.began = started.Base, commit.Generation; log.base != nil {
+				log.began = run.generations[log.base.Generation].began
 				log.goOn(run, *log.base)
 			}
 			return log
@@ -188,7 +211,7 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 			}
 		}
 		for _, command := range rec.Commands {
-			l.ask(command, rec.Time)
+			l.ask(command, rec.Time, base.Generation)
 			if respond, ok := command.(*history.RespondUpdate); ok {
 				l.phases[updateOf(respond)] = respond.Phase
 			}
@@ -197,10 +220,10 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 }
 
 // ask notes what a command waits for.
-func (l *checkedLog) ask(command history.Command, at time.Time) {
+func (l *checkedLog) ask(command history.Command, at time.Time, generation int) {
 	if sequenced, ok := command.(history.Sequenced); ok {
 		if _, before := l.asked[sequenced.Seq()]; !before {
-			l.asked[sequenced.Seq()] = asked{sequenced, at}
+			l.asked[sequenced.Seq()] = asked{sequenced, at, generation}
 		}
 	}
 	if cancel, ok := command.(*history.CancelChild); ok {
@@ -327,7 +350,7 @@ func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, b
 		return
 	}
 	if !administrative {
-		c.sameSeen(where+", live in "+by.name, log, by.lives[commit.Run], commit.Generation)
+		c.sameSeen(where+", live in "+by.name, log, by.lives[commit.Run])
 	}
 	if commit.Next != nil { // the run is in its next generation, which has not begun
 		if started := commit.Next.Event.(*history.Started); started.Base == nil {
@@ -338,13 +361,13 @@ func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, b
 	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); engine.CodeOf(err) != engine.NotFound {
 		c.s.violate("%s cannot be replayed: %v", where, err)
 	} else {
-		c.sameSeen(where+", replayed", log, c.witness.lives[commit.Run], commit.Generation)
+		c.sameSeen(where+", replayed", log, c.witness.lives[commit.Run])
 	}
 }
 
-func (c *checks) sameSeen(where string, log *checkedLog, l *life, generation int) {
+func (c *checks) sameSeen(where string, log *checkedLog, l *life) {
 	want := log.naive.code.seen
-	if l == nil || l.generation != generation {
+	if l == nil || l.generation != log.began {
 		if len(want) > 0 {
 			c.s.violate("%s: its code was never run", where)
 		}

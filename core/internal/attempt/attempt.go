@@ -12,6 +12,7 @@ import (
 type Attempt struct {
 	Run        string
 	Generation int
+	Origin     int // generation whose log has the call: an earlier one where a reset kept it
 	Seq        int64
 	ID         string
 	Activity   string

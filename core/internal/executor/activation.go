@@ -66,6 +66,9 @@ func (r *Run) cancellation(reason string) *history.Failure {
 // start makes the root unit. In a run that was reset, the event comes again after the records that still count.
 func (r *Run) start(event *history.Started) {
 	r.random.seed(event.Seed)
+	if event.Behavior > 0 { // what a reset kept of an earlier generation sees the number of that one
+		r.id.Generation = event.Generation
+	}
 	if r.started != nil { // what came after the place that it was reset to
 		for _, signal := range event.Signals {
 			r.apply(signal)

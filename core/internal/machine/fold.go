@@ -11,6 +11,8 @@ import (
 // is pending, and to close it from outside. The zero value is a log before its first record.
 type Fold struct {
 	Started *history.Started
+	// Generation of the records to come; the reader sets it.
+	Generation int
 	// Records is the number of the last record; Base says how many of an earlier generation come before the first.
 	Records int
 	// Time, Commands and Closes are the last record's.
@@ -24,6 +26,8 @@ type Fold struct {
 type Pending struct {
 	Command history.Sequenced
 	Time    time.Time
+	// Generation whose log has the command: an earlier one where a reset kept it.
+	Generation int
 	// Cancel is the request to stop that the log has, if it has one.
 	Cancel history.Command
 }
@@ -43,7 +47,7 @@ func (f *Fold) Add(rec *history.Record) {
 	for _, command := range rec.Commands {
 		switch command := command.(type) {
 		case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
-			f.pending = append(f.pending, Pending{Command: command.(history.Sequenced), Time: rec.Time})
+			f.pending = append(f.pending, Pending{Command: command.(history.Sequenced), Time: rec.Time, Generation: f.Generation})
 		case *history.CancelTimer:
 			f.drop(command.Seq())
 		case *history.CancelActivity:

@@ -36,11 +36,13 @@ type StopBody struct {
 
 // ResetBody is the body of a request to reset.
 type ResetBody struct {
-	ID     string `json:"id,omitempty" minLength:"1" maxLength:"200" doc:"The id of this request: repeating it with the same id is safe, with another content a conflict. Without one, one is made." example:"reset-1"`
-	Unique bool   `json:"unique,omitempty" doc:"The id was drawn at random for this request, so that no other one can have it: nothing is read to compare them." example:"false"`
-	After  int64  `json:"after,omitempty" doc:"The stamp that the sender's last message to this run was accepted with: this one comes after it." example:"1767225600000000000"`
-	Record int    `json:"record" minimum:"1" doc:"The record of the current generation that the run goes on after: the last one that still counts." example:"4"`
-	Reason string `json:"reason,omitempty" doc:"Why, for people: the run's history shows it." example:"wrong price"`
+	ID             string `json:"id,omitempty" minLength:"1" maxLength:"200" doc:"The id of this request: repeating it with the same id is safe, with another content a conflict. Without one, one is made." example:"reset-1"`
+	Unique         bool   `json:"unique,omitempty" doc:"The id was drawn at random for this request, so that no other one can have it: nothing is read to compare them." example:"false"`
+	After          int64  `json:"after,omitempty" doc:"The stamp that the sender's last message to this run was accepted with: this one comes after it." example:"1767225600000000000"`
+	Record         int    `json:"record" minimum:"1" doc:"The record that the run continues from: the last one that still counts." example:"4"`
+	Generation     int    `json:"generation,omitempty" minimum:"1" doc:"The generation of that record. Without it, the present one." example:"1"`
+	ExcludeSignals bool   `json:"excludeSignals,omitempty" doc:"The signals that came after that record do not come again." example:"false"`
+	Reason         string `json:"reason,omitempty" doc:"Why, for people: the run's history shows it." example:"wrong price"`
 }
 
 // QueryBody is the body of a query.

@@ -333,7 +333,7 @@ func TestListingsAndLogs(t *testing.T) {
 		_, err = stop(t.Context(), engine.MessageRequest{Run: "r1"}, "late")
 		require.Equal(t, engine.Closed, client.CodeOf(err))
 	}
-	accepted, err := d.Reset(t.Context(), engine.MessageRequest{Run: "none"}, 1, "")
+	accepted, err := d.Reset(t.Context(), engine.MessageRequest{Run: "none"}, engine.ResetPoint{Record: 1}, "")
 	require.Zero(t, accepted)
 	require.Equal(t, engine.NotFound, client.CodeOf(err))
 	require.NoError(t, d.Unblock(t.Context(), "r1"))

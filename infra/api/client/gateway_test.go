@@ -60,7 +60,7 @@ func TestGatewayAnswersItself(t *testing.T) {
 			problem := (*client.Problem)(nil)
 			require.ErrorAs(t, err, &problem)
 			require.Equal(t, c.status, problem.Status)
-			_, err = d.Reset(t.Context(), engine.MessageRequest{Run: "r"}, 1, "")
+			_, err = d.Reset(t.Context(), engine.MessageRequest{Run: "r"}, engine.ResetPoint{Record: 1}, "")
 			require.Equal(t, c.code, client.CodeOf(err))
 			require.EqualValues(t, c.resets, calls.Load(), "what may have been done is not done again")
 		})
@@ -101,7 +101,7 @@ func TestAddressWithAPath(t *testing.T) {
 			func() error { _, err := d.Query(ctx, "r", "q", nil); return err },
 			func() error { _, err := d.Cancel(ctx, mail, ""); return err },
 			func() error { _, err := d.Terminate(ctx, mail, ""); return err },
-			func() error { _, err := d.Reset(ctx, mail, 1, ""); return err },
+			func() error { _, err := d.Reset(ctx, mail, engine.ResetPoint{Record: 1}, ""); return err },
 			func() error { _, err := d.Activities(ctx, "r"); return err },
 			func() error { return d.CompleteActivity(ctx, "t", nil) },
 			func() error { return d.FailActivity(ctx, "t", client.FailBody{Message: "m"}) },

@@ -28,11 +28,12 @@ func (c *Client) Terminate(ctx context.Context, mail engine.MessageRequest, reas
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended.
-func (c *Client) Reset(ctx context.Context, mail engine.MessageRequest, record int, reason string) (engine.Accepted, error) {
+func (c *Client) Reset(ctx context.Context, mail engine.MessageRequest, to engine.ResetPoint, reason string) (engine.Accepted, error) {
 	mail = c.stamp(mail)
 	accepted := engine.Accepted{}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"), once: true,
-		body: &ResetBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Record: record, Reason: reason}}, &accepted)
+		body: &ResetBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Generation: to.Generation, Record: to.Record,
+			ExcludeSignals: to.ExcludeSignals, Reason: reason}}, &accepted)
 	return c.took(mail.Run, accepted, err)
 }
 

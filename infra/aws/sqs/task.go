@@ -16,6 +16,7 @@ type taskBody struct {
 	Version    int             `json:"v"`
 	Run        string          `json:"run"`
 	Generation int             `json:"generation"`
+	Origin     int             `json:"origin"`
 	Attempt    int             `json:"attempt"`
 	Scheduled  time.Time       `json:"scheduled"`
 	Sent       time.Time       `json:"sent"`
@@ -28,6 +29,9 @@ type taskBody struct {
 func (q *Queue) encodeTask(ctx context.Context, t engine.Task) (string, error) {
 	body := begin(t.Run)
 	body.number("generation", int64(t.Generation))
+	if t.Origin > 0 {
+		body.number("origin", int64(t.Origin))
+	}
 	body.number("attempt", int64(t.Attempt))
 	body.time("scheduled", t.Scheduled)
 	body.time("sent", t.Sent)
@@ -54,7 +58,7 @@ func (q *Queue) DecodeTask(ctx context.Context, body string) (engine.Task, error
 	if err := q.open(ctx, "task", body, &read); err != nil {
 		return engine.Task{}, err
 	}
-	if read.Run == "" || read.Generation < 1 || read.Attempt < 1 || read.Command == nil {
+	if read.Run == "" || read.Generation < 1 || read.Origin < 0 || read.Attempt < 1 || read.Command == nil {
 		return engine.Task{}, unreadable("task", body, errors.New("it does not name a run, its generation, a command and an attempt"))
 	}
 	command, err := q.codec.DecodeCommand(ctx, read.Run, read.Command)
@@ -70,7 +74,7 @@ func (q *Queue) DecodeTask(ctx context.Context, body string) (engine.Task, error
 			return engine.Task{}, unreadable("task", body, fmt.Errorf("the time %s is of no year from 0 to 9999", at))
 		}
 	}
-	t := engine.Task{Run: read.Run, Generation: read.Generation, Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
+	t := engine.Task{Run: read.Run, Generation: read.Generation, Origin: read.Origin, Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
 		Attempt: read.Attempt, Expire: read.Expire}
 	if read.Failed != nil {
 		if t.Failed, err = q.decodeFailed(ctx, read.Run, read.Failed); err != nil {
