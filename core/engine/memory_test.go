@@ -95,7 +95,7 @@ func TestReplaysWaitForMemory(t *testing.T) {
 		for _, l := range w.take("") {
 			under = append(under, w.deliver(p, l))
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		require.Zero(w.t, s.begun.Load(), "there is no room for it")
 		_, err := p.engine.Query(p.in(), "r", "sum", nil)

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"bufio"
 	"io/fs"
 	"math"
 	"os"
@@ -45,13 +44,12 @@ func memoryOf(root fs.FS) int64 {
 // hierarchy. In a container the hierarchy that is mounted often begins with the container's own
 // group, which is its root then.
 func limitFiles(root fs.FS) (files []string) {
-	lines, err := root.Open("proc/self/cgroup")
+	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
 		return nil
 	}
-	defer lines.Close()
-	for scan := bufio.NewScanner(lines); scan.Scan(); {
-		_, rest, _ := strings.Cut(scan.Text(), ":")
+	for line := range strings.Lines(string(text)) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, group, ok := strings.Cut(rest, ":")
 		folder, file := "sys/fs/cgroup", "memory.max"
 		if controllers != "" {
