@@ -32,6 +32,7 @@ var dependencies = map[string]string{
 	"golang.org/x/mod":                              "go.mod and go.sum, which the audit workflow reads",
 	"golang.org/x/sync":                             "concurrency of the benchmark of costs",
 	"golang.org/x/tools":                            "tests/template finds with it what functions call",
+	"modernc.org/libc":                              "tests that have the disk fail: the types of SQLite's calls",
 	"modernc.org/sqlite":                            "the database of a single process, without C",
 }
 
