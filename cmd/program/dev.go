@@ -190,7 +190,7 @@ func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) 
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	begun := p.now()
-	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec, Memory: given.budget,
+	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec, Backup: s.node.Backup, Memory: given.budget,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
@@ -240,7 +240,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if err := emptied(folder, file); err != nil {
 		return nil, "", err
 	}
-	store, err := sqlite.Open(file, sqlite.Options{Codec: codec, HotBytes: hotBytes(given.bytes)})
+	store, err := sqlite.Open(file, sqlite.Options{Codec: codec, HotBytes: hotBytes(given.bytes), Logger: p.logger()})
 	if err != nil {
 		code := broken
 		if strings.Contains(err.Error(), "in use") {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -47,6 +48,9 @@ type Config struct {
 	Rebuild bool
 	// Queues says how the queues are, for a diagnosis. Nil: what Backlog says.
 	Queues func(context.Context) (client.Queues, error)
+	// Backup copies the database, to a file that is the caller's to close. Nil: there is no
+	// database file.
+	Backup func(context.Context) (*os.File, error)
 	// Tokens that let callers in: a request without one of them is refused, but for the server's health. None: nobody is asked.
 	Tokens []Token
 	Limits Limits
@@ -143,7 +147,8 @@ func (h *Handler) EndWaits() { h.endWaits() }
 // endpoints are all there are, in the order in which the document lists them.
 func (h *Handler) endpoints() []endpoint {
 	var all []endpoint
-	for _, some := range [][]endpoint{h.runEndpoints(), h.logEndpoints(), h.mailEndpoints(), h.activityEndpoints(), h.serverEndpoints(), h.repairEndpoints()} {
+	for _, some := range [][]endpoint{h.runEndpoints(), h.logEndpoints(), h.mailEndpoints(), h.activityEndpoints(), h.serverEndpoints(), h.repairEndpoints(),
+		h.backupEndpoints()} {
 		all = append(all, some...)
 	}
 	return all

@@ -112,6 +112,8 @@ func (h *Handler) describe(r reply) *huma.Response {
 	response := &huma.Response{Description: r.when}
 	switch r.body.(type) {
 	case nil:
+	case database:
+		response.Content = map[string]*huma.MediaType{"application/vnd.sqlite3": {}}
 	case exported:
 		response.Content = map[string]*huma.MediaType{"application/json": {Schema: h.registry.Schema(reflect.TypeFor[exported](), true, "")}}
 	default:

@@ -4,8 +4,10 @@ package local
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -132,6 +134,17 @@ func (n *Node) Writable(context.Context) error { return n.config.Store.Writable(
 // Backlog is how many messages are ready and not yet handled, how many wait for their time, and how
 // many are being handled.
 func (n *Node) Backlog() (ready, delayed, inFlight int) { return n.queue.backlog() }
+
+// Backup copies the store while it is in use, if it is one that can: see [sqlite.Store.Backup].
+func (n *Node) Backup(ctx context.Context) (*os.File, error) {
+	store, ok := n.config.Store.(interface {
+		Backup(ctx context.Context) (*os.File, error)
+	})
+	if !ok {
+		return nil, errors.New("this server keeps its runs in memory, not in a file")
+	}
+	return store.Backup(ctx)
+}
 
 func (n *Node) resume(ctx context.Context, message engine.Resume) error {
 	return n.Activate(ctx, time.Time{}, []engine.Resume{message})[0]

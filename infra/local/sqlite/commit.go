@@ -36,6 +36,7 @@ type queue struct {
 	ride   time.Duration
 	flush  func()
 	timer  *time.Timer // runs flush; nil: not needed
+	check  *time.Timer // looks at the files
 	failed bool        // the last group
 }
 
@@ -147,6 +148,9 @@ func (q *queue) stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stopped = true
+	if q.check != nil {
+		q.check.Stop()
+	}
 	if q.timer != nil {
 		q.timer.Stop()
 		q.timer = nil
@@ -159,6 +163,10 @@ func (s *Store) commit(group []*write) (again []*write) {
 	if err == nil {
 		defer s.table.Unlock()
 		if err = s.transaction(group); err == nil {
+			if err = s.checkLost(); err != nil { // what was committed counts, once it can be kept
+				s.hot.distrust()
+				return s.refuse(group, err)
+			}
 			s.hot.mu.Lock()
 			for _, w := range group {
 				if w.change != nil && w.err == nil {
@@ -169,8 +177,14 @@ func (s *Store) commit(group []*write) (again []*write) {
 			return nil
 		}
 		s.undo(err)
-		err = unavailable(explain(s.file, err))
 	}
+	return s.refuse(group, err)
+}
+
+// refuse tells those who wait why their write is not accepted, and gives back what is to be tried
+// again.
+func (s *Store) refuse(group []*write, err error) (again []*write) {
+	err = unavailable(explain(s.file, err))
 	s.failing.Store(&err)
 	for _, w := range group {
 		if w.err = err; w.wake == nil {
@@ -215,6 +229,5 @@ func (s *Store) undo(err error) {
 	if primary(err) == sqlite3.SQLITE_CORRUPT {
 		s.doubt = always
 	}
-	_ = s.db.close()
-	s.db = nil
+	s.disconnect()
 }

@@ -27,8 +27,11 @@ type statement struct {
 	row   []driver.Value
 }
 
+// uri names a file as SQLite wants it.
+func uri(file string) string { return "file:" + (&url.URL{Path: file}).EscapedPath() }
+
 func connect(file string) (*connection, error) {
-	connector, err := sqlite.NewConnector("file:" + (&url.URL{Path: file}).EscapedPath())
+	connector, err := sqlite.NewConnector(uri(file))
 	if err != nil {
 		return nil, err
 	}

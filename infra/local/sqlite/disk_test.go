@@ -10,8 +10,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// disk stands between SQLite and the file system in this test's process: it counts flushes (fsync) and
-// has writes and flushes fail, of write-ahead logs alone. It replaces methods of SQLite's own VFS.
+// disk stands between SQLite and the file system in this test's process: it counts flushes (fsync)
+// and has writes and flushes fail, of write-ahead logs alone. It replaces methods of SQLite's own
+// VFS.
 var disk struct {
 	install sync.Once
 	open    func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32

@@ -52,8 +52,8 @@ func begun(t *testing.T) *sqlite.Store {
 	return s
 }
 
-// TestWhatIsAcceptedIsFlushed counts flushes of the write-ahead log: what is accepted outlives a power
-// cut, and not only the process.
+// TestWhatIsAcceptedIsFlushed counts flushes of the write-ahead log: what is accepted outlives a
+// power cut, and not only the process.
 func TestWhatIsAcceptedIsFlushed(t *testing.T) {
 	s := begun(t)
 	for _, w := range accepted {
@@ -63,8 +63,8 @@ func TestWhatIsAcceptedIsFlushed(t *testing.T) {
 	}
 }
 
-// TestAWriteThatDoesNotReachTheDiskIsNotAccepted has the disk refuse the commit of each kind of write.
-// The write is refused, and is accepted when it is repeated.
+// TestAWriteThatDoesNotReachTheDiskIsNotAccepted has the disk refuse the commit of each kind of
+// write. The write is refused, and is accepted when it is repeated.
 func TestAWriteThatDoesNotReachTheDiskIsNotAccepted(t *testing.T) {
 	for _, what := range []string{"write", "flush"} {
 		t.Run(what, func(t *testing.T) {

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,4 +83,18 @@ func (s *Store) tamper(t *testing.T, change func([]byte) []byte, column, where s
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
 	s.hot.distrust()
+}
+
+// CheckFiles does what the store does every few seconds.
+func (s *Store) CheckFiles() error { return s.submit(nil) }
+
+// FailBackup makes a backup with something happening in its midst, and gives its error.
+func (s *Store) FailBackup(midst func()) error {
+	b, err := s.beginBackup(filepath.Join(filepath.Dir(s.file), "midst.db"))
+	if err != nil {
+		return err
+	}
+	midst()
+	_, err = s.step(b)
+	return errors.Join(err, s.endBackup(b))
 }

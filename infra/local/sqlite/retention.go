@@ -35,7 +35,10 @@ func (s *Store) DeleteClosed(ctx context.Context, before time.Time, limit int) (
 			break
 		}
 	}
-	return deleted, s.sweep(ctx)
+	if err = s.sweep(ctx); err == nil {
+		err = s.shrink(ctx)
+	}
+	return deleted, err
 }
 
 // expired lists runs that ended before a time.

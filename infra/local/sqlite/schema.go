@@ -158,6 +158,7 @@ func open(file string, check doubt) (*connection, error) {
 	if err := checkPair(file); err != nil {
 		return nil, err
 	}
+	logGone := check == unlessClosed && missing(file+"-wal")
 	if err := private(file); err != nil {
 		return nil, fault("%s cannot be made: give this user access, or choose another file", file, err)
 	}
@@ -165,14 +166,18 @@ func open(file string, check doubt) (*connection, error) {
 	if err != nil {
 		return nil, explain(file, err)
 	}
-	if err := db.enter(file, check); err != nil {
-		_, _ = db.keepWAL(), db.close() // the first error is the one to report
+	err = db.enter(file, check, logGone)
+	if err != nil { // the first error is the one to report
+		if !errors.Is(err, errLogGone) { // SQLite has made it anew, empty, and deletes it now
+			_ = db.keepWAL()
+		}
+		_ = db.close()
 		return nil, explain(file, err)
 	}
 	return db, nil
 }
 
-func (c *connection) enter(file string, check doubt) error {
+func (c *connection) enter(file string, check doubt, logGone bool) error {
 	// EXCLUSIVE: one process, one connection, and no shared memory beside the file. FULL: a commit is flushed when it
 	// returns. The cache is 64 MB.
 	err := c.script(`PRAGMA page_size=` + strconv.Itoa(pageSize) + `; PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192;
@@ -187,6 +192,11 @@ func (c *connection) enter(file string, check doubt) error {
 	if err := checkWAL(file); err != nil {
 		return err
 	}
+	if version == 0 { // a file that is made now can give back what is free
+		if err := c.script("PRAGMA auto_vacuum=INCREMENTAL"); err != nil {
+			return err
+		}
+	}
 	if err := c.script("PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
@@ -197,13 +207,18 @@ func (c *connection) enter(file string, check doubt) error {
 	if err != nil {
 		return err
 	}
+	if logGone && opened > 0 {
+		return lostLog(file)
+	}
 	if check == always || check == unlessClosed && opened > 0 {
 		if err := c.check(file); err != nil {
 			return err
 		}
 	}
-	_, err = c.exec("INSERT OR REPLACE INTO opened VALUES(?)", int64(os.Getpid()))
-	return err
+	if _, err = c.exec("INSERT OR REPLACE INTO opened VALUES(?)", int64(os.Getpid())); err != nil || check != unlessClosed {
+		return err
+	}
+	return c.script("PRAGMA wal_checkpoint(TRUNCATE)") // the database says by itself that it is open: see checkLog
 }
 
 // leave says that the file is closed in good order.

@@ -14,12 +14,21 @@
 // nothing here can see: a log that ends earlier than it did, damage within its very last commit, and bytes changed inside of
 // a value that is still one.
 //
-// The file does not shrink: pages that are freed, by tidied inboxes and by [Store.DeleteClosed], are used again.
+// A write-ahead log that another program deletes is noticed: while the store is open, all that was
+// in it goes into the database, and nothing is lost; between two processes, the second one refuses
+// to start. A database that is deleted while the store is open is noticed, too: nothing more is
+// accepted.
+//
+// Pages that are freed, by tidied inboxes and by [Store.DeleteClosed], are used again. What is free
+// beyond a quarter of the file, DeleteClosed gives back to the disk. A file that an earlier
+// program made does not shrink by itself: stop the server, and run
+// `sqlite3 FILE 'PRAGMA auto_vacuum=INCREMENTAL; VACUUM'`.
 package sqlite
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +49,8 @@ type Options struct {
 	// Codec seals the values that are stored. Nil: none is sealed, and a store that has sealed ones is not opened. It may be asked
 	// while others wait for the store, and must not take long.
 	Codec seal.Codec
+	// Logger of what an operator should know. Nil: none.
+	Logger *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -51,6 +62,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RideDelay <= 0 {
 		o.RideDelay = 50 * time.Millisecond
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
@@ -72,7 +86,10 @@ type Store struct {
 	// mutexes of hot and queue.
 	table  sync.Mutex
 	db     *connection // nil: it failed, and is opened again by the next who needs it
+	files  files       // that it has open
+	lost   error       // the database is gone
 	doubt  doubt       // with which it is
+	backup *backup     // that copies from it; nil: none
 	closed bool
 	number int64 // the last one given to a run or a stream
 
@@ -82,6 +99,7 @@ type Store struct {
 	due   overlay[dueKey, struct{}]
 
 	queue   queue
+	backups sync.Mutex // held by whoever makes a backup
 	flushes atomic.Int64
 	commits atomic.Int64
 	failing atomic.Pointer[error] // why the last write failed; nil: it succeeded
@@ -104,12 +122,17 @@ func Open(path string, options Options) (*Store, error) {
 	if s.db, err = open(file, unlessClosed); err != nil {
 		return nil, err
 	}
-	if s.number, err = lastNumber(s.db); err == nil {
+	if s.files, err = filesOf(file); err == nil {
+		s.number, err = lastNumber(s.db)
+	}
+	if err == nil {
 		err = s.prove(s.db)
 	}
 	if err != nil {
 		return nil, errors.Join(explain(file, err), s.db.leave(), s.db.close())
 	}
+	removeBackups(file)
+	s.watchFiles()
 	return s, nil
 }
 
@@ -140,6 +163,7 @@ func (s *Store) Close() error {
 	if s.db == nil {
 		return flushed
 	}
+	s.breakBackup()
 	db := s.db
 	s.db = nil
 	if err := db.leave(); err != nil && flushed == nil {
@@ -154,6 +178,10 @@ func (s *Store) Close() error {
 // use takes the connection, which it opens again if it failed. The caller unlocks table.
 func (s *Store) use() error {
 	s.table.Lock()
+	if s.lost != nil {
+		s.table.Unlock()
+		return s.lost
+	}
 	if s.db != nil {
 		return nil
 	}
@@ -161,15 +189,33 @@ func (s *Store) use() error {
 		s.table.Unlock()
 		return errClosed
 	}
-	db, err := open(s.file, s.doubt)
-	if err != nil {
+	if err := s.connect(); err != nil {
 		s.table.Unlock()
 		return unavailable(err)
 	}
-	s.db = db
 	// The transaction that failed may have reached the disk after all.
 	s.hot.distrust()
 	return nil
+}
+
+// connect opens the file again.
+func (s *Store) connect() (err error) {
+	if s.db, err = open(s.file, s.doubt); err != nil {
+		s.db = nil
+		return err
+	}
+	if s.files, err = filesOf(s.file); err != nil {
+		s.disconnect()
+	}
+	return err
+}
+
+// disconnect closes the connection: the next caller who needs one opens it again. The write-ahead
+// log stays: a process that ends now has not closed the file.
+func (s *Store) disconnect() {
+	s.breakBackup()
+	_, _ = s.db.keepWAL(), s.db.close()
+	s.db = nil
 }
 
 // read runs a read of one page on the connection.

@@ -52,6 +52,11 @@ func checkPair(file string) error {
 		"or delete both to begin anew", file, file, file, file)
 }
 
+func missing(file string) bool {
+	_, err := os.Stat(file)
+	return errors.Is(err, os.ErrNotExist)
+}
+
 func empty(file string) bool {
 	info, err := os.Stat(file)
 	return errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0
