@@ -101,7 +101,7 @@ type served struct {
 	data     string
 	node     *local.Node
 	handler  *api.Handler
-	server   *http.Server
+	server   *api.Early
 	listener net.Listener
 	failed   chan error
 }
@@ -186,22 +186,26 @@ func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) 
 		s.address = "https://" + s.listener.Addr().String()
 		s.listener = tls.NewListener(s.listener, certificate)
 	}
-	if s.node, s.data, err = p.openNode(ctx, given, codec); err != nil {
-		return nil, errors.Join(err, s.listener.Close())
+	s.server = api.NewEarly(s.listener.Addr().String(), p.logger())
+	go s.serve()
+	if s.node, s.data, err = p.openNode(ctx, given, codec, s.server.Says); err != nil {
+		return nil, errors.Join(err, s.server.Close())
 	}
 	begun := p.now()
 	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec, Backup: s.node.Backup, Memory: given.budget,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
-		return nil, errors.Join(err, s.listener.Close(), s.node.Close())
+		return nil, errors.Join(err, s.server.Close(), s.node.Close())
 	}
-	s.server = s.handler.Server(s.listener.Addr().String())
-	go func() {
-		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			s.failed <- err
-		}
-	}()
+	s.server.Open(s.handler)
 	return s, nil
+}
+
+// serve answers requests until the server is shut down or closed.
+func (s *served) serve() {
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		s.failed <- err
+	}
 }
 
 // certificate is what HTTPS is served with; nil: it is not.
@@ -231,7 +235,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // openNode opens the data folder and takes up what was under way.
-func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec) (*local.Node, string, error) {
+func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec, says func(string)) (*local.Node, string, error) {
 	folder, err := p.dataFolder(given.data)
 	if err != nil {
 		return nil, "", err
@@ -240,6 +244,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if err := emptied(folder, file); err != nil {
 		return nil, "", err
 	}
+	says("it checks its database")
 	store, err := sqlite.Open(file, sqlite.Options{Codec: codec, HotBytes: hotBytes(given.bytes), Logger: p.logger()})
 	if err != nil {
 		code := broken
@@ -264,6 +269,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if retention == 0 {
 		retention = -1
 	}
+	says("it brings back the runs that were not finished")
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: deploymentVersion(),
 		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention,
 		Memory: given.budget})

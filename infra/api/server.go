@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -19,12 +18,9 @@ const (
 
 // Server makes the server for an address on which the caller listens, guarded against browsers. Its Shutdown ends waits.
 func (h *Handler) Server(listen string) *http.Server {
-	server := &http.Server{Addr: listen, Handler: h.guard(listen, h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-		WriteTimeout: longestRequest, MaxHeaderBytes: longestHeader, ConnState: h.countConnection, Protocols: &http.Protocols{},
-		ErrorLog: slog.NewLogLogger(h.config.Logger.Handler(), slog.LevelWarn)}
-	server.Protocols.SetHTTP1(true) // alone: a connection has one request at a time
-	server.RegisterOnShutdown(h.EndWaits)
-	return server
+	server := NewEarly(listen, h.config.Logger)
+	server.Open(h)
+	return server.Server
 }
 
 // countConnection closes those that are too many. Each is counted until it is closed.
