@@ -26,6 +26,7 @@ func (n *naive) late(l *letterOf) {
 		return
 	}
 	if l.by != nil {
+		l.by.stop()
 		l.by.done = true
 		l.by.stop()
 		n.strands = slices.DeleteFunc(n.strands, func(s *strand) bool { return s == l.by })
