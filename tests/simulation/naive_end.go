@@ -28,7 +28,6 @@ func (n *naive) late(l *letterOf) {
 	if l.by != nil {
 		l.by.stop()
 		l.by.done = true
-		l.by.stop()
 		n.strands = slices.DeleteFunc(n.strands, func(s *strand) bool { return s == l.by })
 	}
 	n.updates = slices.DeleteFunc(n.updates, func(other *letterOf) bool { return other == l })
