@@ -14,6 +14,7 @@ import (
 
 // queue is both queues: messages come at least once, in any order.
 type queue struct {
+	crowded time.Time // when a message last waited since all functions were busy
 	letters []*letter // sorted by number
 	sent    int
 }
@@ -90,6 +91,7 @@ func (q *queue) ready(s *simulation) (ready []*letter) {
 			role = roleTask
 		}
 		if s.full(role) {
+			q.crowded = s.now
 			continue
 		}
 		ready = append(ready, l)

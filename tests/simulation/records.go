@@ -277,7 +277,7 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if log.base != nil && len(log.records) > 0 && due.Before(log.records[0].Time) { // a reset brought it back
 			due = log.records[0].Time
 		}
-		if late := c.s.now.Sub(due); late > c.latest() {
+		if late := c.s.now.Sub(due); late > c.latest(due) {
 			c.s.violate("%s takes %s %s too late", where, key, late)
 		}
 	case *history.ActivityResolved:
@@ -292,9 +292,10 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 	}
 }
 
-// latest is how long after its time a timer may be taken. Nothing delays it in a world without faults.
-func (c *checks) latest() time.Duration {
-	if c.s.limits.calm > 0 {
+// latest is how long after its time a timer may be taken. Nothing delays it in a world without faults,
+// unless all functions are busy.
+func (c *checks) latest(due time.Time) time.Duration {
+	if c.s.limits.calm > 0 || !c.s.queue.crowded.Before(due) {
 		return math.MaxInt64
 	}
 	return c.s.limits.skew
