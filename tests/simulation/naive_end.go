@@ -28,6 +28,7 @@ func (n *naive) late(l *letterOf) {
 	if l.by != nil {
 		l.by.stop()
 		l.by.done = true
+		l.by.stop() // it never had a turn
 		n.strands = slices.DeleteFunc(n.strands, func(s *strand) bool { return s == l.by })
 	}
 	n.updates = slices.DeleteFunc(n.updates, func(other *letterOf) bool { return other == l })
