@@ -16,7 +16,7 @@ import (
 // TestMutations proves the tests of the rules: each fails when its rule is taken out of the engine. It tries a few of the
 // rules; `make mutations` tries all.
 func TestMutations(t *testing.T) {
-	rules := mutation.Drawn(t, mutation.Rules, 8)
+	rules := mutation.Drawn(t, mutation.Rules, 8, len(mutation.Rules))
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	for _, m := range rules {

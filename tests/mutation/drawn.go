@@ -7,19 +7,20 @@ import (
 	"testing"
 )
 
-var all = flag.Bool("mutations", false, "try every mutation, not a few that are drawn: one build of the engine each")
+var many = flag.Bool("mutations", false, "try many mutations, not a few: one build of the engine each")
 
-// Drawn gives the mutations that a test tries: count of them, drawn again by each run, or all with the flag -mutations. Each costs a
-// build of the engine, some seconds. It skips the test where the run is to be short, or under the race detector.
-func Drawn(tb testing.TB, rules []Mutation, count int) []Mutation {
+// Drawn gives the mutations that a test tries, drawn again by each run: a few, or most of them with the
+// flag -mutations. Each costs a build of the engine, some seconds. It skips the test where the run is
+// to be short, or under the race detector.
+func Drawn(tb testing.TB, rules []Mutation, few, most int) []Mutation {
 	tb.Helper()
 	if testing.Short() || UnderRace {
 		tb.Skip("it builds the engine once for each rule")
 	}
-	if *all {
-		return rules
+	if *many {
+		few = most
 	}
 	drawn := slices.Clone(rules)
 	rand.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
-	return drawn[:min(count, len(drawn))]
+	return drawn[:min(few, len(drawn))]
 }
