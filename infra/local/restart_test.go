@@ -3,6 +3,8 @@ package local_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -68,26 +70,36 @@ func fails() error { return activity.RetryAfter(errors.New("429 Too Many Request
 func TestTheWaitBeforeARetrySurvivesRestarts(t *testing.T) {
 	for name, inline := range map[string]bool{"activity": false, "step": true} {
 		t.Run(name, func(t *testing.T) {
-			var numbers []int
+			var (
+				mu   sync.Mutex
+				made []int
+			)
+			numbers := func() []int {
+				mu.Lock()
+				defer mu.Unlock()
+				return slices.Clone(made)
+			}
 			call := activity.New("call", func(ctx context.Context, _ struct{}) (int, error) {
-				if numbers = append(numbers, activity.InfoOf(ctx).Attempt); len(numbers) < 3 {
+				mu.Lock()
+				defer mu.Unlock()
+				if made = append(made, activity.InfoOf(ctx).Attempt); len(made) < 3 {
 					return 0, fails()
 				}
-				return len(numbers), nil
+				return len(made), nil
 			}).With(activity.Options{Inline: inline, Retry: activity.Retry{MaxAttempts: 3}})
 			calls := workflow.New("calls", func(ctx workflow.Context, _ struct{}) (int, error) { return workflow.Execute(ctx, call, struct{}{}) })
 			restarts(t, calls, call, func(s *restarting) {
-				require.Equal(s.t, []int{1}, numbers)
+				require.Equal(s.t, []int{1}, numbers())
 				s.restart(4 * time.Second)
 				s.restart(4 * time.Second)
 				s.passes(30 * time.Minute)
-				require.Equal(s.t, []int{1}, numbers, "an hour has not passed")
+				require.Equal(s.t, []int{1}, numbers(), "an hour has not passed")
 				s.passes(30 * time.Minute)
-				require.Equal(s.t, []int{1, 2}, numbers)
+				require.Equal(s.t, []int{1, 2}, numbers())
 				s.restart(59 * time.Minute)
-				require.Equal(s.t, []int{1, 2}, numbers)
+				require.Equal(s.t, []int{1, 2}, numbers())
 				s.passes(2 * time.Minute)
-				require.Equal(s.t, []int{1, 2, 3}, numbers)
+				require.Equal(s.t, []int{1, 2, 3}, numbers())
 				summary, err := s.node.Wait(s.t.Context(), "r")
 				require.NoError(s.t, err)
 				require.Equal(s.t, "3", string(summary.Result), "%v", summary.Failure)
@@ -116,10 +128,10 @@ func attemptsOf(s *restarting) (attempts []history.Attempt) {
 
 func TestAnActivityThatWaitsForItsCompletionDoesNotRunAgain(t *testing.T) {
 	var ran atomic.Int32
-	token := ""
+	tokens := make(chan string, 2)
 	ask := activity.New("ask", func(ctx context.Context, _ struct{}) (string, error) {
 		ran.Add(1)
-		token = activity.Token(ctx)
+		tokens <- activity.Token(ctx)
 		return "", activity.ErrPending
 	}).With(activity.Options{StartToClose: 3 * time.Hour, Retry: activity.Retry{MaxAttempts: 2}})
 	asks := workflow.New("calls", func(ctx workflow.Context, _ struct{}) (string, error) { return workflow.Execute(ctx, ask, struct{}{}) })
@@ -132,7 +144,8 @@ func TestAnActivityThatWaitsForItsCompletionDoesNotRunAgain(t *testing.T) {
 		s.passes(2 * time.Hour)
 		require.EqualValues(s.t, 2, ran.Load(), "the first attempt's time is over")
 		s.restart(4 * time.Second)
-		require.NoError(s.t, s.node.CompleteActivity(s.t.Context(), token, history.Payload(`"yes"`), nil))
+		<-tokens
+		require.NoError(s.t, s.node.CompleteActivity(s.t.Context(), <-tokens, history.Payload(`"yes"`), nil))
 		summary, err := s.node.Wait(s.t.Context(), "r")
 		require.NoError(s.t, err)
 		require.Equal(s.t, `"yes"`, string(summary.Result), "%v", summary.Failure)

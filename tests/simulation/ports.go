@@ -190,8 +190,10 @@ func leaves(ctx context.Context, view *engine.View) {
 }
 
 // asksToStart notes a start that an invocation asks for.
-func asksToStart(ctx context.Context, start engine.Item) {
+func (s *simulation) asksToStart(ctx context.Context, start engine.Item) {
 	if i, is := ctx.Value(invocationKey{}).(*invocation); is {
+		s.mu.Lock() // the runs of a batch are visited side by side
+		defer s.mu.Unlock()
 		i.starts = append(i.starts, start.Event.Filing())
 	}
 }
@@ -248,7 +250,7 @@ func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error)
 }
 
 func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
-	asksToStart(ctx, start)
+	p.s.asksToStart(ctx, start)
 	return p.s.park(ctx, &call{p: p.p, operation: create, subject: summary.Run, again: errTaken, do: func() error {
 		err := p.s.store.Create(ctx, summary, start)
 		if err == nil {
@@ -276,7 +278,7 @@ func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
 		detail = fmt.Sprintf("%d/%d", commit.Generation, commit.Record.Number)
 	}
 	if commit.Record == nil && commit.Next != nil {
-		asksToStart(ctx, *commit.Next)
+		p.s.asksToStart(ctx, *commit.Next)
 	}
 	c := &call{p: p.p, operation: put, subject: commit.Run, detail: detail, again: errTaken}
 	c.do = func() error {
@@ -450,7 +452,7 @@ var errDelay = errors.New("a queue delays a message by 15 minutes at most")
 
 func (p *port) SendResumes(ctx context.Context, messages ...engine.Resume) error {
 	if messages[0].Creates != nil {
-		asksToStart(ctx, *messages[0].Carries)
+		p.s.asksToStart(ctx, *messages[0].Carries)
 	}
 	return send(ctx, p, sendResumes, messages[0].Run, messages, func(m engine.Resume) (*letter, time.Duration) { return &letter{resume: read(m)}, m.Delay })
 }

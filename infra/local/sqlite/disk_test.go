@@ -17,7 +17,7 @@ var disk struct {
 	install sync.Once
 	open    func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32
 	methods *sqlite3.Tsqlite3_io_methods // of the VFS's files
-	logs    sqlite3.Tsqlite3_io_methods  // of write-ahead logs
+	logs    *sqlite3.Tsqlite3_io_methods // of write-ahead logs; in memory of C, as SQLite expects
 	flushes atomic.Int64
 	fails   atomic.Pointer[string] // "write" or "flush"
 }
@@ -31,6 +31,7 @@ func watchDisk(t *testing.T) {
 		vfs := (*sqlite3.Tsqlite3_vfs)(pointer(sqlite3.Xsqlite3_vfs_find(tls, 0)))
 		disk.open = *(*func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32)(unsafe.Pointer(&struct{ f uintptr }{vfs.FxOpen}))
 		vfs.FxOpen = address(openFile)
+		disk.logs = (*sqlite3.Tsqlite3_io_methods)(pointer(libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*disk.logs)))))
 	})
 	t.Cleanup(func() { disk.fails.Store(nil) })
 }
@@ -50,9 +51,9 @@ func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) 
 	}
 	methods := (*uintptr)(pointer(file)) // the first field of every file
 	disk.methods = (*sqlite3.Tsqlite3_io_methods)(pointer(*methods))
-	disk.logs = *disk.methods
+	*disk.logs = *disk.methods
 	disk.logs.FxSync, disk.logs.FxWrite = address(flushLog), address(writeLog)
-	*methods = uintptr(unsafe.Pointer(&disk.logs))
+	*methods = uintptr(unsafe.Pointer(disk.logs))
 	return code
 }
 
