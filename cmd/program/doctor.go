@@ -115,6 +115,9 @@ func (p *program) remedy(run client.BlockedRun) string {
 		return "deploy the newer version if one wrote it: " + resumes + "; if it is damaged, restore it from a backup, and then " + unblock
 	case engine.ReasonUndeliverable:
 		return "see the log of functions/activate for the cause; once it is gone, " + unblock
+	case engine.ReasonUndecodable:
+		return fmt.Sprintf("deploy code with a type that fits the signal: %s; or `%s reset %s --to RECORD "+
+			"--exclude-signals` has it continue from a record without the signals since", resumes, p.name, run.Run)
 	case engine.ReasonPanic, engine.ReasonStuck, engine.ReasonViolation:
 		return "deploy fixed code: " + resumes
 	}

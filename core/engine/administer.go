@@ -22,8 +22,12 @@ func administrative(view *View) *Item {
 	if len(found) == 0 {
 		return nil
 	}
-	slices.SortFunc(found, func(a, b Item) int { return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(found, byStamp)
 	return &found[0]
+}
+
+func byStamp(a, b Item) int {
+	return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key))
 }
 
 func isAdministrative(event history.Event) bool {
@@ -182,6 +186,11 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 			return nil, 0, nil
 		}
 		if closes == nil {
+			if event.ExcludeSignals {
+				if err := v.takeUnread(ctx, taken, view, item, past.ledger); err != nil {
+					return nil, 0, err
+				}
+			}
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
 		next := v.resetItem(old, event, past, taken)
@@ -192,6 +201,29 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		summary.Input = next.Event.(*history.Started).Input
 	}
 	return commit, closed, nil
+}
+
+// takeUnread has the record of a reset take the signals that came before it and that no record has:
+// else the next generation takes them, one that blocks the run among them.
+func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *View, reset Item, own *ledger) error {
+	var unread []Item
+	for _, item := range view.Inbox {
+		if _, ok := item.Event.(*history.SignalReceived); !ok || item.Stamp >= reset.Stamp || view.Summary.isFormer(item) {
+			continue
+		}
+		known, _, err := v.takenByLog(ctx, item, own, view.Summary)
+		if err != nil {
+			return err
+		}
+		if !known {
+			unread = append(unread, item)
+		}
+	}
+	slices.SortFunc(unread, byStamp)
+	for _, item := range unread { // before the reset itself
+		taken.Events = slices.Insert(taken.Events, len(taken.Events)-1, item.Event)
+	}
+	return nil
 }
 
 // takenByLog says whether a log has mail already, and which generation's: 0, if it is known by its id alone.

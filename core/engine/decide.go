@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -259,7 +258,7 @@ func (v *visit) take(p *plan, news []Item) {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key))
+		return byStamp(a, b)
 	})
 	if v.slot.live.position.Record == 0 {
 		if len(news) == 0 {

@@ -215,12 +215,15 @@ func blockFor(err error) error {
 	var stuck *executor.Stuck
 	var violation *executor.Violation
 	var panicked *executor.Panicked
+	var undecodable *executor.Undecodable
 	reason := ReasonActivation
 	switch {
 	case errors.As(err, &nondeterminism):
 		reason = ReasonNondeterminism
 	case errors.As(err, &panicked):
 		reason = ReasonPanic
+	case errors.As(err, &undecodable):
+		reason = ReasonUndecodable
 	case errors.As(err, &stuck):
 		reason = ReasonStuck
 	case errors.As(err, &violation):

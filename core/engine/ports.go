@@ -156,6 +156,7 @@ const (
 	ReasonUnregistered   = "unknown-workflow"     // no such workflow is registered here
 	ReasonUnreadable     = "unreadable-record"    // a record is damaged, or of a newer version
 	ReasonPanic          = "panic"                // workflow code panicked
+	ReasonUndecodable    = "undecodable-signal"   // a signal does not fit its type
 	ReasonStuck          = "stuck-unit"           // workflow code blocks outside the surface
 	ReasonViolation      = "scheduler-violation"  // workflow code called the surface out of turn
 	ReasonUndeliverable  = "undeliverable-resume" // a resume was received too often

@@ -16,4 +16,5 @@ package history
 //	   deadline in the past ends at once, and calls with invalid options give no command. The
 //	   error of a canceled run begins with "canceled: " where a reason was given.
 //	   After a reset, code that runs in a record of an earlier generation sees the number of that one.
-const Behavior = 1
+//	2  A signal that does not fit its type fails the activation. Before, the code got the error.
+const Behavior = 2

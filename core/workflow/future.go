@@ -49,7 +49,7 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 		return none, err
 	}
 	if f.signal != nil {
-		f.signal.Read()
+		return f.read(u)
 	}
 	if typed, ok := value.(T); ok {
 		return typed, nil
@@ -59,6 +59,15 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 		return none, encoding("result of "+f.on.String(), err)
 	}
 	return result, nil
+}
+
+// read gives the value of a signal that has come.
+func (f Future[T]) read(u *executor.Unit) (T, error) {
+	value, err := decodeSignal[T](u, f.signal.Read())
+	if err != nil {
+		return value, encoding("result of "+f.on.String(), err)
+	}
+	return value, nil
 }
 
 // AwaitWithin is [Future.Await] with a limit: the error is [ErrTimeout] if the future does not settle in time. Then the future

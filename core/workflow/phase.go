@@ -100,7 +100,7 @@ func ReplyAsync[S, O any](state S, work func(ctx Context) (O, error)) Answer[S, 
 // OnSignal has a phase handle a signal.
 func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, S) Next[S]) {
 	p.signals = append(p.signals, route{signal.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
-		input, err := history.Decode[T](m.Input)
+		input, err := decodeSignal[T](u, m)
 		if err != nil {
 			u.LogError("signal "+m.Name+" was not handled", err)
 			return

@@ -7,7 +7,8 @@ import (
 	"github.com/reprise-run/reprise/core/internal/executor"
 )
 
-// Signal is a message of type T to a run, without an answer.
+// Signal is a message of type T to a run, without an answer. One that does not fit the type blocks
+// the run, whichever way the code takes it: it is kept, and the run continues under fixed code.
 type Signal[T any] struct{ name string }
 
 // NewSignal makes a signal. The name is what runs and callers know it by.
@@ -39,20 +40,25 @@ func receive[T any](u *executor.Unit, ctx Context, signal *Signal[T], eager bool
 // TryReceive gives a signal of this sort that is there and that no other code has taken. It does not
 // wait; false if there is none.
 func TryReceive[T any](ctx Context, signal *Signal[T]) (value T, received bool, err error) {
-	message := ctx.enter("TryReceive").Take(signal.name)
+	u := ctx.enter("TryReceive")
+	message := u.Take(signal.name)
 	if message == nil {
 		return value, false, nil
 	}
-	value, err = decodeSignal(signal, message.Input)
-	return value, err == nil, err
+	if value, err = decodeSignal[T](u, message); err != nil {
+		return value, false, encoding("signal "+signal.name, err)
+	}
+	return value, true, nil
 }
 
-func decodeSignal[T any](signal *Signal[T], input history.Payload) (T, error) {
-	value, err := history.Decode[T](input)
+// decodeSignal gives a signal's value. A signal that does not fit its type fails the activation: it
+// must not be lost, and fixed code may take it. Logs of a behavior version below 2 have the error.
+func decodeSignal[T any](u *executor.Unit, m *executor.Message) (T, error) {
+	value, err := history.Decode[T](m.Input)
 	if err != nil {
-		return value, encoding("signal "+signal.name, err)
+		u.Undecodable(m, err)
 	}
-	return value, nil
+	return value, err
 }
 
 // ReceiveWithin waits for the next signal of this sort, for a while at most. False without an error:
@@ -82,7 +88,7 @@ func ReceiveWithin[T any](ctx Context, signal *Signal[T], d time.Duration) (valu
 func HandleSignal[T any](ctx Context, signal *Signal[T], handle func(Context, T) error) {
 	u := ctx.enter("HandleSignal")
 	u.HandleSignal(signal.name, func(u *executor.Unit, m *executor.Message) {
-		input, err := history.Decode[T](m.Input)
+		input, err := decodeSignal[T](u, m)
 		if err == nil {
 			err = handle(Context{unit: u, scope: ctx.scope}, input)
 		}

@@ -33,7 +33,7 @@ type large struct {
 type block struct {
 	ID      string    `json:"id,omitempty" doc:"Tells it from what blocks the run later." example:"k4tq2mz7c5wd"`
 	Since   time.Time `json:"since" doc:"Since when." example:"2026-01-01T00:00:05Z"`
-	Reason  string    `json:"reason" doc:"A stable code." enum:"nondeterminism,unknown-workflow,unreadable-record,panic,stuck-unit,scheduler-violation,undeliverable-resume,failed-activation" example:"unknown-workflow"`
+	Reason  string    `json:"reason" doc:"A stable code." enum:"nondeterminism,unknown-workflow,unreadable-record,panic,undecodable-signal,stuck-unit,scheduler-violation,undeliverable-resume,failed-activation" example:"unknown-workflow"`
 	Message string    `json:"message" doc:"What happened, where, and what to do."`
 	Version string    `json:"version,omitempty" doc:"The deployment under which it happened: another one is tried by itself." example:"0.1.0"`
 }

@@ -190,6 +190,7 @@ var plays = map[string]func(*stage){
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "reset-earlier": playResetToEarlier, "terminate": playTerminate, "under-way": playUnderWay,
 	"locks": playLocks, "ending": playEnding, "asked": playAsked,
+	"mistyped": playMistyped, "mistyped-as-error": playMistypedAsError,
 	"receives": playReceives, "mixed": simple("mixed", ""), "failing": simple("failing", ""),
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
 }
@@ -314,6 +315,30 @@ func playReceives(s *stage) {
 func playEnding(s *stage) {
 	s.start("ending", "")
 	s.signal("a", "note", `"a"`)
+	s.ends()
+}
+
+// playMistyped resets a run that a signal of the wrong type blocks, without that signal.
+func playMistyped(s *stage) {
+	s.start("mistyped", "")
+	s.until(1, 1)
+	s.signal("a", "number", `"four"`)
+	require.Eventually(s.t, func() bool {
+		summary, err := s.node.Get(s.t.Context(), s.run)
+		return err == nil && summary.Blocked != nil
+	}, 20*time.Second, time.Millisecond)
+	_, err := s.node.Reset(s.t.Context(), s.mail("reset"), engine.ResetPoint{Record: 1, ExcludeSignals: true}, "not a number")
+	require.NoError(s.t, err)
+	s.until(2, 1)
+	s.signal("b", "number", `4`)
+	s.ends()
+}
+
+// playMistypedAsError gave the code an error when it was recorded, under behavior version 1.
+func playMistypedAsError(s *stage) {
+	s.start("mistyped", "")
+	s.until(1, 1)
+	s.signal("a", "number", `"four"`)
 	s.ends()
 }
 

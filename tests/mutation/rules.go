@@ -144,6 +144,8 @@ var Rules = []Mutation{
 	{"the key of a call that a reset keeps", "TestKeysOfCallsThatAResetKeeps", sendGo, "o.tasks[before+i].Origin = p.Generation", "_ = i"},
 	{"the key of a step that a reset keeps", "TestKeysOfCallsThatAResetKeeps", "core/engine/step.go", "a.origin = s.origin", ""},
 	{"messages of the generations since a reset's place", "TestResetToAnEarlierGeneration", administerGo, "g := base.Generation; g < generation && err == nil", "g := base.Generation; false"},
+	{"signals that a reset leaves out and no record has", "TestResetWithoutTheSignalThatBlocks", administerGo, "unread = append(unread, item)", "_ = item"},
+	{"signals that come after a reset", "TestResetWithoutTheSignalThatBlocks", administerGo, "item.Stamp >= reset.Stamp", "false"},
 	{"signals that a reset leaves out", "TestResetWithoutSignals", administerGo, "if !event.ExcludeSignals {", "if true {"},
 	{"messages told apart by name", "TestOneIDForMessagesOfManyKinds", "core/history/event.go", "key += \"#\" + name", ""},
 	{"answers told apart by name", "TestOneIDForMessagesOfManyKinds", "core/history/mail.go", "(c.Name == update.Name || c.Name == \"\")", "true"},

@@ -14,8 +14,8 @@ type Reception struct {
 	scope   *Scope
 	wait    *wait    // a new one each time that it takes its place
 	holds   int      // how many units await it
-	message *Message // what it was given, as long as no code has read it
-	read    bool
+	message *Message // what it was given
+	read    bool     // by the code
 }
 
 // Receive makes a reception of the next signal of this name. Eager: it takes its place at once.
@@ -83,7 +83,7 @@ func (rc *Reception) Release(r *Run) {
 	case rc.holds > 0 || rc.read || r.stopping:
 	case rc.message != nil:
 		message := rc.message
-		rc.forget()
+		rc.box.held, rc.message = without(rc.box.held, message), nil
 		rc.wait = &wait{}
 		r.pass(message)
 	case !rc.wait.Settled():
@@ -92,10 +92,11 @@ func (rc *Reception) Release(r *Run) {
 	}
 }
 
-// Read notes that the code has the signal.
-func (rc *Reception) Read() {
+// Read gives the signal that has come, and notes that the code has it.
+func (rc *Reception) Read() *Message {
 	rc.read = true
-	rc.forget()
+	rc.box.held = without(rc.box.held, rc.message)
+	return rc.message
 }
 
 func (rc *Reception) give(r *Run, message *Message) {
@@ -103,11 +104,6 @@ func (rc *Reception) give(r *Run, message *Message) {
 	rc.box.held = append(rc.box.held, message)
 	r.drop(rc.wait)
 	rc.wait.Keep(message.Input)
-}
-
-func (rc *Reception) forget() {
-	rc.box.held = without(rc.box.held, rc.message)
-	rc.message = nil
 }
 
 // LeftInFutures lists the names of signals that have come and that no code has read, although a future

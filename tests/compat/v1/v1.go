@@ -510,6 +510,14 @@ var failing = workflow.New("failing", func(ctx workflow.Context, _ none) (_ none
 	return none{}, undo.Run(ctx, err)
 }).FailOnPanic()
 
+var number = workflow.NewSignal[int]("number")
+
+// mistyped gets a signal that may not fit its type.
+var mistyped = workflow.New("mistyped", func(ctx workflow.Context, _ none) (string, error) {
+	n, err := workflow.AwaitSignal(ctx, number)
+	return fmt.Sprint(n, told(err)), nil
+})
+
 // Recorded are the definitions as they were recorded.
 func Recorded() []workflow.Definition { return definitions(0) }
 
@@ -519,7 +527,7 @@ func Definitions() []workflow.Definition { return definitions(1) }
 func definitions(state int) []workflow.Definition {
 	all := []workflow.Definition{double, flaky, declined, panicking, slow, silent, hopeless, review, garbled, overdue, patient,
 		activities, failures, tokens, steps, timers, signals, updates, child, children, bereft, cancellation, rounds.Implement(goRound), attributes, random,
-		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks, receives, mixed, failing, ending}
+		joins, phase, saga, resettable, echo, fails, unencodable, underWay, locks, receives, mixed, failing, ending, mistyped}
 	for name, states := range patches { // order-insensitive: definitions are found by name
 		all = append(all, workflow.New(name, states[state]))
 	}
