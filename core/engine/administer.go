@@ -182,9 +182,6 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		if event.Generation != old.Generation { // it was carried out: the run is in a later generation
 			return nil, event.Generation, nil
 		}
-		if known { // the same reset, asked for again after it was carried out
-			return nil, 0, nil
-		}
 		if closes == nil {
 			if event.ExcludeSignals {
 				if err := v.takeUnread(ctx, taken, view, item, past.ledger); err != nil {

@@ -34,6 +34,7 @@ type checkedRun struct {
 	completed   map[string]bool     // activities whose completion was accepted, by the key of their result
 	logged      map[string][]string // final answers to updates, by what they are, as the logs have them: one for each generation that gave it
 	order       map[string]int      // of mail in the log, by what it is: how much was taken before, the first time
+	excluded    map[string]bool     // signals that the record of a reset took, by what they are: no code reads them
 	said        map[string][]string // what mail of a kind, name and id said that was taken
 	count       int                 // of mail taken
 	resets      []reset             // whose sender was told that they are accepted
@@ -130,7 +131,7 @@ func (c *checks) names() (names []string) {
 func (c *checks) created(summary *engine.Summary) {
 	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
 		filings: map[string]engine.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
-		said: map[string][]string{}}
+		said: map[string][]string{}, excluded: map[string]bool{}}
 }
 
 func (c *checks) starts(run string) {

@@ -80,7 +80,6 @@ var caught = map[string]uint64{
 	"time goes back (by hand)":                           69,
 	"updates after a reset's place":                      112,
 	"waits of a step that is handed over":                445,
-	"what marks a left child in one process":             947,
 	"what marks a visit that has no item in one process": 26,
 	"what the base asked to stop":                        687,
 	"what the code has published":                        1077,

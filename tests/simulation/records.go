@@ -73,8 +73,13 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	}
 	log.last, log.time, log.closed = rec.Number, rec.Time, rec.Closes() != nil
 	log.records = append(log.records, rec)
+	_, resets := rec.Closes().(*history.ResetRun)
 	for _, event := range rec.Events {
 		c.event(where, commit.Run, run, log, commit.Generation, event)
+		if signal, ok := event.(*history.SignalReceived); ok && resets {
+			identity, _ := identityOf(signal)
+			run.excluded[identity] = true
+		}
 	}
 	for _, command := range rec.Commands {
 		log.ask(command, rec.Time, commit.Generation)
