@@ -62,7 +62,7 @@ func (a *Activity[I, O]) Options() Options { return a.options }
 // Define registers the activity.
 func (a *Activity[I, O]) Define(into *registry.Registry) {
 	if a.run == nil {
-		into.Activity(a.name, nil)
+		into.Activity(a.name, nil, nil)
 		return
 	}
 	into.Activity(a.name, func(ctx context.Context, input history.Payload) (history.Payload, error) {
@@ -79,7 +79,7 @@ func (a *Activity[I, O]) Define(into *registry.Registry) {
 			return nil, encoding("result of activity "+a.name, err)
 		}
 		return result, nil
-	})
+	}, registry.TypeOf[O]())
 }
 
 func encoding(what string, err error) *history.Failure {

@@ -18,7 +18,7 @@ import (
 
 // Config of an engine.
 type Config struct {
-	// Definitions that it can run.
+	// Definitions that it can run. Of signals, it knows the types.
 	Definitions []workflow.Definition
 	// Version of the deployment: a run that is blocked under another one is tried again.
 	Version string
@@ -69,6 +69,7 @@ type Engine struct {
 	attempts attempts
 	workers  *workers
 	watchdog watchdog
+	fitting  fitting
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.

@@ -30,14 +30,18 @@ type Accepted struct {
 	ID    string `json:"id"`
 	Stamp int64  `json:"stamp"`
 	// Hint says what may be wrong with a signal, though it was accepted: the run's code has not
-	// asked for one of this name so far. It is only given where the run is in memory.
+	// asked for one of this name so far, or, where the run is not in memory, none of this name is
+	// registered although others are.
 	Hint string `json:"hint,omitempty"`
 }
 
 // Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
-// looked may leave it unread.
+// looked may leave it unread. One that does not fit the registered signal is [Invalid].
 func (e *Engine) Signal(ctx context.Context, request MessageRequest, name string, input history.Payload) (Accepted, error) {
 	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
+		return Accepted{}, err
+	}
+	if err := e.fitting.check("input of signal", name, input, e.registry.FitsSignal); err != nil {
 		return Accepted{}, err
 	}
 	hint := e.signalHint(request.Run, name) // before the run takes it

@@ -36,12 +36,16 @@ type StartRequest struct {
 }
 
 // Start starts a run. It is idempotent by the run's id: the same start again finds the run that is there (created is
-// false); another start under the same id is a [Conflict]. When it returns without an error, the start is durable.
+// false); another start under the same id is a [Conflict]. An input that does not fit the registered workflow
+// is [Invalid]. When it returns without an error, the start is durable.
 func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summary, created bool, err error) {
 	if request.Run == "" {
 		request.Run = e.NewID()
 	}
 	if err := validate(request); err != nil {
+		return nil, false, err
+	}
+	if err := e.fitting.check("input of workflow", request.Workflow, request.Input, e.registry.FitsWorkflow); err != nil {
 		return nil, false, err
 	}
 	summary = &Summary{Run: request.Run, Workflow: request.Workflow, Generation: 1, Status: history.Running, Started: e.Clock.Now().UTC(),

@@ -109,7 +109,8 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 
 // CompleteActivity completes an attempt from outside, by its token: with a result, or with a failure, which is final. Who
 // lost the answer may say the same again: it is answered as the first time, as long as the run's log is there. Another
-// result, or a token whose attempt is over, is [NotFound]; a token past its attempt's limit is [Expired]. An answer that comes in the
+// result, or a token whose attempt is over, is [NotFound]; a result that does not fit the registered
+// activity is [Invalid]; a token past its attempt's limit is [Expired]. An answer that comes in the
 // very moment of its attempt's timeout may be accepted, and find that the timeout counts.
 func (e *Engine) CompleteActivity(ctx context.Context, token string, result history.Payload, failure *history.Failure) error {
 	if err := errors.Join(validPayload("result", result), validFailure(failure)); err != nil {
@@ -125,6 +126,11 @@ func (e *Engine) CompleteActivity(ctx context.Context, token string, result hist
 		return e.orSaidBefore(ctx, named, event, err)
 	} else if err != nil {
 		return err
+	}
+	if failure == nil {
+		if err := e.fitting.check("result of activity", state.Activity, result, e.registry.FitsActivity); err != nil {
+			return err
+		}
 	}
 	event.Started, event.Attempts = state.Started, state.Failed
 	_, there, err := e.Runs.File(ctx, state.Run, e.newItem(event, state.Generation, true))

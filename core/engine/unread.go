@@ -33,11 +33,17 @@ func (e *Engine) UnreadSignals(ctx context.Context, run string) (unread []Unread
 	})
 }
 
-// signalHint says that a run's code has not asked for a signal of this name so far: perhaps the
-// name is wrong. It is "" if the code has, or if the run is not in the memory of this process: a
-// replay would cost more than a hint is worth.
+// signalHint says that a signal's name may be wrong: the run's code has not asked for one of this name
+// so far. Where the run is not in the memory of this process, a replay would cost more than a hint is
+// worth: then it says that the name is not registered, if others are.
 func (e *Engine) signalHint(run, name string) (hint string) {
+	known := e.registry.Signals()
+	if len(known) > 0 && !slices.Contains(known, name) {
+		hint = fmt.Sprintf("no signal %q is registered here; registered: %s. The signal is kept, for code "+
+			"that asks for it. If there is such code, register the signal, too", name, named(known))
+	}
 	e.live.peek(run, func(l *live) {
+		hint = ""
 		if asked := l.exec.Asked(); !slices.Contains(asked, name) {
 			hint = fmt.Sprintf("the code of workflow %s has not asked for signal %q so far; it has asked for: %s. "+
 				"The signal is kept, for code that asks for it later", l.summary.Workflow, name, named(asked))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/registry"
 )
 
 // Signal is a message of type T to a run, without an answer. One that does not fit the type blocks
@@ -16,6 +17,10 @@ func NewSignal[T any](name string) *Signal[T] { return &Signal[T]{name: name} }
 
 // Name is what runs and callers know the signal by.
 func (s *Signal[T]) Name() string { return s.name }
+
+// Define registers the signal: then the API refuses one that does not fit its type, and its answer has
+// a hint for names that are not registered. A program that registers no signal accepts them all.
+func (s *Signal[T]) Define(into *registry.Registry) { into.Signal(s.name, registry.TypeOf[T]()) }
 
 // AwaitSignal waits for the next signal of this sort. Those that came before anybody waited are kept, in order. For a
 // limit, wait in a [WithTimeout] context.

@@ -41,7 +41,8 @@ func (ctx Context) Err() error {
 // None is the input or the result of what takes or gives nothing: of a workflow, an activity, a signal, an update or a query.
 type None = struct{}
 
-// Definition is a workflow or an activity, with its name and its code: what a program registers.
+// Definition is what a program registers: a workflow or an activity, with its name and its code, or a
+// [Signal], with its name and its type.
 type Definition interface{ registry.Definition }
 
 // Workflow is a workflow that takes an I and gives an O.
@@ -93,10 +94,10 @@ func (w *Workflow[I, O]) Name() string { return w.name }
 // Define registers the workflow.
 func (w *Workflow[I, O]) Define(into *registry.Registry) {
 	if w.run == nil {
-		into.Workflow(w.name, nil)
+		into.Workflow(w.name, nil, nil)
 		return
 	}
-	into.Workflow(w.name, w.enter)
+	into.Workflow(w.name, w.enter, registry.TypeOf[I]())
 }
 
 // enter is the workflow function in the form that the executor runs.

@@ -88,7 +88,7 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 		return workflow.Execute(ctx, review, what)
 	})
 	node, err := local.Start(t.Context(), local.Config{Store: store, TokenKey: bytes.Repeat([]byte("k"), 32), Version: "7",
-		Definitions: []workflow.Definition{echo, fails, basket, reviewed, review}})
+		Definitions: []workflow.Definition{echo, fails, basket, reviewed, review, approve}})
 	require.NoError(t, err)
 	config := api.Config{Engine: node.Engine, Version: "7", Uptime: func() time.Duration { return 90 * time.Second }, Backlog: node.Backlog}
 	for _, c := range change {

@@ -35,7 +35,7 @@ func TestInputsPassUnchanged(t *testing.T) {
 	w := start(t)
 	for i, input := range []string{`12345678901234567890.10`, `"\u00e9 <é>"`, `[1e2,  {"a" :null}]`, `false`} {
 		id := fmt.Sprint("run-", i)
-		w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"`+id+`","workflow":"basket","input":`+input+`}`)
+		w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"`+id+`","workflow":"echo","input":`+input+`}`)
 		page, err := w.client.History(t.Context(), id, 1, 0)
 		require.NoError(t, err)
 		require.Contains(t, string(page.Records[0]), strings.ReplaceAll(strings.ReplaceAll(input, "  ", ""), " :", ":"))
@@ -65,6 +65,22 @@ func TestOneIDOneRun(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, winners)
+}
+
+// TestValuesOfAnotherType are refused where the type is registered.
+func TestValuesOfAnotherType(t *testing.T) {
+	w := start(t)
+	w.ok(201, "POST", "/v1/runs", `{"run":"b","workflow":"basket","input":1}`)
+	w.ok(201, "POST", "/v1/runs", `{"run":"r","workflow":"reviewed","input":"text"}`)
+	for path, body := range map[string]string{
+		"/v1/runs":                   `{"workflow":"basket","input":"one"}`,
+		"/v1/runs/b/signals/approve": `{"input":{"yes":true}}`,
+		"/v1/activities/" + <-w.tokens + "/complete": `{"result":7}`,
+	} {
+		response, text := w.call("POST", path, body)
+		require.Equal(t, 400, response.StatusCode, text)
+		require.Contains(t, text, "has another type")
+	}
 }
 
 func TestUnknownWorkflowIsAHint(t *testing.T) {

@@ -16,8 +16,8 @@ func (h *Handler) mailEndpoints() []endpoint {
 	fails := []engine.Code{engine.NotFound, engine.Closed, engine.Blocked, engine.Conflict}
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
-			describe: "A run that ends before it has looked may leave it unread. Where the run's code has not asked for a signal of this name so far, " +
-				"the answer has a hint.",
+			describe: "A run that ends before it has looked may leave it unread. Where the signal is registered, an input of another type is refused. " +
+				"The answer has a hint where the name may be wrong: the run's code has not asked for such a signal so far, or it is not registered although others are.",
 			params: []*huma.Param{runParam(), nameParam("signal", "approve")}, body: client.MailBody{}, answers: accepted, fails: fails, serve: (*call).signalRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/updates/{name}", id: "update-run", tag: tag, summary: "Send a run an update",
 			describe: "An update is answered by the workflow. One that is not answered in time goes on: repeat it with its id to ask again. " +

@@ -21,7 +21,7 @@ func (h *Handler) runEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs", id: "start-run", tag: tag, summary: "Start a run",
 			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
-				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint.",
+				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint. An input that does not fit the registered workflow is refused.",
 			params: []*huma.Param{waitParam(untilEnd)}, body: client.StartBody{},
 			answers: map[int]reply{http.StatusCreated: {"The run was started.", engine.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", engine.Summary{}, client.HintHeader}},
 			fails:   []engine.Code{engine.Conflict}, serve: (*call).startRun},

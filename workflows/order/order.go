@@ -23,7 +23,7 @@ var Workflow = workflow.New("order", sell)
 
 // Definitions are what a program registers to run orders.
 func Definitions() []workflow.Definition {
-	return []workflow.Definition{Workflow, Reserve, Release, Charge, Refund, Ship, Recall}
+	return []workflow.Definition{Workflow, Reserve, Release, Charge, Refund, Ship, Recall, Approval}
 }
 
 // sell does, and if something goes wrong on the way, undoes.

@@ -1,4 +1,5 @@
-// Package registry holds what a program can run, by name: workflows, activities, in the form that the engine runs.
+// Package registry holds what a program has, by name: workflows and activities in the form that the
+// engine runs, and the types of what callers send.
 package registry
 
 import (
@@ -20,15 +21,19 @@ type Activity func(ctx context.Context, input history.Payload) (history.Payload,
 type Registry struct {
 	workflows  map[string]executor.Entry
 	activities map[string]Activity
+	inputs     map[string]Type   // of workflows
+	results    map[string]Type   // of activities
+	signals    map[string][]Type // workflows may have signals of one name, each with its type
 	errs       []error
 }
 
-// Definition is a workflow or an activity with its name and its code.
+// Definition is a workflow or an activity with its name and its code, or a signal with its type.
 type Definition interface{ Define(into *Registry) }
 
 // New registers definitions. Every problem is reported, not only the first.
 func New(definitions ...Definition) (*Registry, error) {
-	r := &Registry{workflows: map[string]executor.Entry{}, activities: map[string]Activity{}}
+	r := &Registry{workflows: map[string]executor.Entry{}, activities: map[string]Activity{},
+		inputs: map[string]Type{}, results: map[string]Type{}, signals: map[string][]Type{}}
 	for i, definition := range definitions {
 		if isNil(definition) {
 			r.errs = append(r.errs, fmt.Errorf("definition %d of %d is nil: a package variable may be used before it is set", i+1, len(definitions)))
@@ -45,16 +50,23 @@ func isNil(definition Definition) bool {
 }
 
 // Workflow adds a workflow.
-func (r *Registry) Workflow(name string, entry executor.Entry) {
+func (r *Registry) Workflow(name string, entry executor.Entry, input Type) {
 	if r.check("workflow", name, entry != nil, r.workflows[name] != nil) {
-		r.workflows[name] = entry
+		r.workflows[name], r.inputs[name] = entry, input
 	}
 }
 
 // Activity adds an activity.
-func (r *Registry) Activity(name string, perform Activity) {
+func (r *Registry) Activity(name string, perform Activity, result Type) {
 	if r.check("activity", name, perform != nil, r.activities[name] != nil) {
-		r.activities[name] = perform
+		r.activities[name], r.results[name] = perform, result
+	}
+}
+
+// Signal adds a signal.
+func (r *Registry) Signal(name string, input Type) {
+	if r.check("signal", name, true, false) {
+		r.signals[name] = append(r.signals[name], input)
 	}
 }
 
@@ -89,6 +101,9 @@ func (r *Registry) FindActivity(name string) (Activity, bool) {
 	perform, ok := r.activities[name]
 	return perform, ok
 }
+
+// Signals lists their names in order.
+func (r *Registry) Signals() []string { return slices.Sorted(maps.Keys(r.signals)) }
 
 // Workflows lists their names in order.
 func (r *Registry) Workflows() []string { return slices.Sorted(maps.Keys(r.workflows)) }
