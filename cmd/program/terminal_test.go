@@ -21,7 +21,8 @@ func TestNoVerbDrivesTheTerminal(t *testing.T) {
 			require.False(t, r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r), "%v prints %q", args, got.out+got.err)
 		}
 	}
-	ask("start", "counter", "--run", "a", "--input", quoted, "--attribute", "customer="+evil)
+	ask("start", "counter", "--run", "a", "--input", quoted) // refused: it is another type
+	ask("start", "counter", "--run", "a", "--input", "1", "--attribute", "customer="+evil)
 	ask("start", "nosuch", "--run", "n", "--input", quoted, "--attribute", "customer="+evil)
 	require.Zero(t, s.ask(t.Context(), "", "get", "n").code)
 	ask("start", "nosuch"+evil)
