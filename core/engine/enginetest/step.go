@@ -317,6 +317,11 @@ func (d *double) list(query engine.ListQuery) {
 				page, next, err = s.Directory.List(d.t.Context(), query)
 				return err
 			})
+			for _, summary := range page { // a store that keeps a long value elsewhere does not fetch it for a list
+				for name, large := range summary.Large { // order-insensitive: each loses its preview
+					summary.Large[name] = engine.Large{Bytes: large.Bytes}
+				}
+			}
 			if all = append(all, page...); d.Pages {
 				pages = append(pages, len(page))
 			}
