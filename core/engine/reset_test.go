@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,9 +30,20 @@ func (w *world) resetTo(id string, to engine.ResetPoint) error {
 func TestKeysOfCallsThatAResetKeeps(t *testing.T) {
 	for _, inline := range []bool{false, true} {
 		t.Run(map[bool]string{false: "activities", true: "steps"}[inline], func(t *testing.T) {
-			var keys []string
+			var (
+				mu   sync.Mutex
+				seen []string
+			)
+			keys := func() (all []string) { // since the last call
+				mu.Lock()
+				defer mu.Unlock()
+				all, seen = seen, nil
+				return all
+			}
 			call := activity.New("call", func(ctx context.Context, n int) (string, error) {
-				keys = append(keys, activity.InfoOf(ctx).IdempotencyKey)
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, activity.InfoOf(ctx).IdempotencyKey)
 				return "", activity.Fail("no", "attempt %d", n)
 			}).With(activity.Options{Inline: inline, Retry: activity.Retry{InitialInterval: time.Hour}})
 			define := func(*world) []workflow.Definition {
@@ -45,19 +57,18 @@ func TestKeysOfCallsThatAResetKeeps(t *testing.T) {
 				})}
 			}
 			inBoth(t, define, func(w *world) {
-				keys = nil
 				w.start("r", "main", "1")
 				w.pass(time.Minute)
 				w.sends("m", "go", `"x"`)
 				w.pass(time.Minute)
-				require.Equal(w.t, []string{"r/1/0", "r/1/1"}, keys)
+				require.Equal(w.t, []string{"r/1/0", "r/1/1"}, keys())
 				for generation := 2; generation <= 3; generation++ { // a reset of a reset, too
-					keys = nil
 					require.NoError(w.t, w.resetTo("x"+strconv.Itoa(generation), engine.ResetPoint{Generation: 1, Record: 1}))
-					require.ElementsMatch(w.t, []string{"r/1/0", "r/" + strconv.Itoa(generation) + "/1"}, keys)
+					require.ElementsMatch(w.t, []string{"r/1/0", "r/" + strconv.Itoa(generation) + "/1"}, keys())
 				}
 				w.terminate("r", "t")
 				w.settle()
+				keys()
 			})
 		})
 	}
