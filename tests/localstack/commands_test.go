@@ -45,7 +45,7 @@ func TestCommandLine(t *testing.T) {
 
 	exported := filepath.Join(t.TempDir(), "run.json")
 	require.NoError(t, os.WriteFile(exported, []byte(reprise(t, 0, "history", "cli", "--json")), 0o600))
-	require.Contains(t, reprise(t, 0, "reset", "cli", "--to", "1"), "goes on")
+	require.Contains(t, reprise(t, 0, "reset", "cli", "--to", "1"), "continues")
 	require.Contains(t, reprise(t, 0, "wait", "cli"), "done: 7", "the deposit is forgotten, the signal comes again")
 	reprise(t, 0, "start", "account", "--run", "cli-3", "--input", "1")
 	require.Contains(t, reprise(t, 0, "cancel", "cli-3"), "asked to stop")

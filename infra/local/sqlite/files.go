@@ -8,12 +8,15 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 )
 
-// checkFiles is how often the files are looked at while there are no writes.
+// checkFiles is how often the store looks at its files while there are no writes.
 const checkFiles = 5 * time.Second
 
 // files are the database and its write-ahead log as the connection has them open. What another
 // program deletes is still there for this process alone: its end would be the end of the data.
-type files struct{ database, log os.FileInfo }
+type files struct {
+	database, log os.FileInfo
+	next          time.Time // when to look again
+}
 
 func filesOf(file string) (open files, err error) {
 	if open.database, err = os.Stat(file); err != nil {
@@ -32,7 +35,15 @@ func there(path string, open os.FileInfo) bool {
 // checkLost looks whether the files are still there, before what was committed to them is accepted.
 // Where the write-ahead log is gone, all that was in it goes into the database, and nothing is
 // lost. Where the database is gone, the store accepts nothing more. The table is held.
+//
+// It does not look with every write: a look at a file's times has the next flush store new ones, and
+// a flush then takes half as long again (measured on ext4).
 func (s *Store) checkLost() error {
+	now := time.Now()
+	if now.Before(s.files.next) {
+		return nil
+	}
+	s.files.next = now.Add(s.options.CheckFiles)
 	switch {
 	case !there(s.file, s.files.database):
 		s.lost = fault("%s was deleted or replaced while this server has it open: nothing more is accepted. "+

@@ -32,7 +32,7 @@ func TestALogThatIsDeletedWhileTheStoreIsOpenLosesNothing(t *testing.T) {
 		"replaced": func(log string) error { return os.Rename(other(t, log), log) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, t.TempDir(), sqlite.Options{})
+			s := open(t, t.TempDir(), sqlite.Options{CheckFiles: -1})
 			summary, start := newRun("r")
 			require.NoError(t, s.Create(t.Context(), summary, start))
 			for n := 1; n <= 6; n++ {
@@ -59,7 +59,7 @@ func other(t *testing.T, file string) string {
 // TestADatabaseThatIsDeletedWhileTheStoreIsOpen: nothing is accepted any more, and no new file is
 // begun.
 func TestADatabaseThatIsDeletedWhileTheStoreIsOpen(t *testing.T) {
-	s, err := sqlite.Open(t.TempDir(), sqlite.Options{})
+	s, err := sqlite.Open(t.TempDir(), sqlite.Options{CheckFiles: -1})
 	require.NoError(t, err)
 	summary, start := newRun("r")
 	require.NoError(t, s.Create(t.Context(), summary, start))

@@ -14,9 +14,9 @@
 // nothing here can see: a log that ends earlier than it did, damage within its very last commit, and bytes changed inside of
 // a value that is still one.
 //
-// A write-ahead log that another program deletes is noticed: while the store is open, all that was
-// in it goes into the database, and nothing is lost; between two processes, the second one refuses
-// to start. A database that is deleted while the store is open is noticed, too: nothing more is
+// A write-ahead log that another program deletes is noticed. While the store is open, all that was in
+// it goes into the database within [Options.CheckFiles], and nothing is lost unless the process ends
+// sooner. Between two processes, the second one refuses to start. A database that is deleted while the store is open is noticed, too: nothing more is
 // accepted.
 //
 // Pages that are freed, by tidied inboxes and by [Store.DeleteClosed], are used again. What is free
@@ -43,6 +43,9 @@ type Options struct {
 	// HotBytes is how many bytes the values of these runs may hold together: summaries, and durable
 	// items of inboxes. Zero: 64 MB.
 	HotBytes int
+	// CheckFiles is how often the store looks, while it writes, whether another program has deleted
+	// its files. Zero: 100 ms. Negative: with every write.
+	CheckFiles time.Duration
 	// RideDelay is how long a write that nobody waits for (a deletion, a heartbeat) waits at most for others to be flushed
 	// with. Zero: 50 ms.
 	RideDelay time.Duration
@@ -56,6 +59,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.HotRuns <= 0 {
 		o.HotRuns = 2048
+	}
+	if o.CheckFiles == 0 {
+		o.CheckFiles = 100 * time.Millisecond
 	}
 	if o.HotBytes <= 0 {
 		o.HotBytes = 64 << 20
