@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
@@ -94,12 +93,11 @@ func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Su
 	if err := o.startLeft(ctx, fold.Pending()); err != nil {
 		return err
 	}
-	sent := commandsOf(fold.Pending())
+	var unsent map[int64]bool
 	if fold.Closes != nil {
-		unsent := endUnsent(fold.Commands)
-		sent = slices.DeleteFunc(sent, func(command history.Sequenced) bool { return unsent[command.Seq()] })
+		unsent = endUnsent(fold.Commands)
 	}
-	if err := o.close(ctx, summary, closes, sent); err != nil {
+	if err := o.close(ctx, summary, closes, sentOf(commandsOf(fold.Pending()), unsent)); err != nil {
 		return err
 	}
 	return o.flush(ctx)

@@ -52,7 +52,7 @@ func (o *outbox) flush(ctx context.Context) error {
 func (v *visit) sendFor(ctx context.Context, a *author) error {
 	l := v.slot.live
 	closes := l.closes != nil && a.newest == l.position.Record
-	unsent := map[int64]bool{}
+	var unsent map[int64]bool
 	if closes {
 		unsent = endUnsent(a.asks)
 	}
@@ -67,14 +67,15 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		}
 	}
 	for _, command := range a.asks {
-		if sequenced, ok := command.(history.Sequenced); ok && unsent[sequenced.Seq()] {
+		sequenced, ok := command.(history.Sequenced)
+		if ok && unsent[sequenced.Seq()] {
 			continue
 		}
 		if cancel, ok := command.(*history.CancelActivity); ok && l.ledger.steps[cancel.Seq()] != nil { // whoever runs it later knows
 			v.e.attempts.cancel(TaskKey{v.run, l.position.Generation, cancel.Seq()})
 			continue
 		}
-		if sequenced, ok := command.(history.Sequenced); ok {
+		if ok {
 			if _, pending := l.exec.Pending(sequenced.Seq()); !pending && !abandons(command) {
 				continue
 			}
@@ -84,8 +85,7 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		}
 	}
 	if closes {
-		sent := slices.DeleteFunc(l.exec.PendingCommands(), func(command history.Sequenced) bool { return unsent[command.Seq()] })
-		if err := o.close(ctx, l.summary, l.closes, sent); err != nil {
+		if err := o.close(ctx, l.summary, l.closes, sentOf(l.exec.PendingCommands(), unsent)); err != nil {
 			return err
 		}
 	}
@@ -111,6 +111,11 @@ func endUnsent(commands []history.Command) map[int64]bool {
 		}
 	}
 	return unsent
+}
+
+// sentOf leaves out of pending commands those for which nothing was sent.
+func sentOf(pending []history.Sequenced, unsent map[int64]bool) []history.Sequenced {
+	return slices.DeleteFunc(pending, func(command history.Sequenced) bool { return unsent[command.Seq()] })
 }
 
 func abandons(command history.Command) bool {
