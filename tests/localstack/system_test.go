@@ -126,6 +126,7 @@ func TestActivityThatFailsForEver(t *testing.T) {
 
 // TestPoisonedMessage: it fails nobody else, is kept, and seen by doctor.
 func TestPoisonedMessage(t *testing.T) {
+	t.Parallel() // it waits for visibility timeouts
 	for _, queue := range []string{trial.queues["Resumes"], trial.queues["Tasks"]} {
 		body := `{"v":1,"poison":true}`
 		_, err := trial.sqs.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &queue, MessageBody: &body})
