@@ -38,7 +38,7 @@ DURATION := 30m
 # same code is the same file, and has the same version.
 FUNCTION_FLAGS := -trimpath -buildvcs=false -tags=lambda.norpc '-ldflags=-s -w'
 
-.PHONY: help build run test test-race test-kill test-kms test-faults sim mutations sim-mutations spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
+.PHONY: help build run test test-race test-kill test-kms test-faults sim mutations sim-mutations mutants spec soak fuzz bench bench-once bench-peers lint vulncheck fmt clean \
 	test-dynamodb test-localstack bench-cost build-functions deploy validate localstack localstack-down dynamodb-local
 
 help: ## List the targets, with the time each takes on 2 cores
@@ -83,8 +83,9 @@ test-dynamodb: ## Test the store and the functions over DynamoDB Local (needs a 
 	@localstack/install dynamodb-local
 	DYNAMODB_LOCAL="$(CURDIR)/.tools/dynamodb-local" go test -count=1 -tags dynamodb ./infra/aws/dynamo ./tests/cloud
 
-test-localstack: ## Deploy a module of somebody else's to LocalStack and drive it (starts LocalStack if none answers) [10 min]
-	go test -count=1 -tags localstack ./tests/localstack -v -timeout 40m
+# Tests that only wait do so together, however few processors there are.
+test-localstack: ## Deploy a module of somebody else's to LocalStack and drive it (starts LocalStack if none answers) [8 min]
+	go test -count=1 -tags localstack ./tests/localstack -v -timeout 40m -parallel 8
 
 test-kms: ## Test the sealing of values with the KMS of a LocalStack that is up (localstack/up) [1 min]
 	go test -count=1 -tags localstack ./infra/aws/kms
@@ -106,6 +107,18 @@ mutations: ## Take each rule out of the engine, one build each: a test, and the 
 
 sim-mutations: ## Find the seeds that catch the engine without each of its rules [10 min]
 	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestMutations$$' -mutations -hunt
+
+# Which package is changed, in how many ways, and what draws them; which of its files, and which
+# changes: regular expressions. Its own tests run, and those of ALSO: PACKAGE [EXPRESSION [FLAGS]],...
+PKG := ./core/engine
+N := 100
+SEED := 1
+FILES := .
+ONLY := .
+ALSO := ./tests/simulation ^TestSeeds$$ -seeds=300 -quick
+
+mutants: ## Change PKG in N=100 small ways; list those that no test notices (SEED, FILES, ONLY, ALSO) [3 min]
+	@go run ./tests/mutants -pkg '$(PKG)' -n $(N) -seed $(SEED) -files '$(FILES)' -only '$(ONLY)' -also '$(ALSO)'
 
 spec: ## Visit every state of the protocol's model (tests/spec); go test visits a part of them [20 s]
 	go run ./tests/spec
