@@ -94,6 +94,7 @@ func (w *world) checkLog(run string) {
 			if i > 0 {
 				require.False(w.t, rec.Time.Before(records[i-1].Time), "time of record %d of run %s goes back", rec.Number, run)
 			}
+			require.NotEmpty(w.t, len(rec.Events)+len(rec.Commands)+len(rec.Resumes), "record %d of run %s says nothing", rec.Number, run)
 			require.True(w.t, rec.Closes() == nil || i == len(records)-1, "run %s, generation %d: a record after the last", run, g)
 			for _, event := range rec.Events {
 				if start, ok := event.(*history.Started); ok && start.Origin == g {

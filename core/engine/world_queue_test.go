@@ -75,7 +75,7 @@ func (w *world) take(what string) (taken []*letter) {
 	defer w.mu.Unlock()
 	w.letters = slices.DeleteFunc(w.letters, func(l *letter) bool {
 		if matches := what == "" || l.String() == what; matches {
-			taken = append(taken, l)
+			taken, w.stolen = append(taken, l), true
 			return true
 		}
 		return false
@@ -109,13 +109,15 @@ func (w *world) deliver(p *process, l *letter) *delivery {
 	w.note("%s receives %s", p.name, l)
 	w.mu.Unlock()
 	d := &delivery{w: w, done: make(chan struct{})}
+	ctx := p.handler(l.task != nil)
 	go func() {
 		if l.task != nil {
-			d.err = p.engine.Task(p.in(), w.deadline(number), *l.task)
+			d.err = p.engine.Task(ctx, w.deadline(number), *l.task)
 		} else {
-			d.err = p.engine.Activate(p.in(), w.deadline(number), []engine.Resume{l.carried()})[0]
+			d.err = p.engine.Activate(ctx, w.deadline(number), []engine.Resume{l.carried()})[0]
 		}
 		w.mu.Lock()
+		w.tells(ctx, l.String(), d.err)
 		w.note("%s answers %s: %v", p.name, l, d.err)
 		if p.dead && d.err == nil { // it ended, but nobody was told
 			d.err = errDead
@@ -156,8 +158,19 @@ func (d *delivery) ended() bool {
 	}
 }
 
-// settle delivers every letter and lets time pass, until nothing is left to come.
-func (w *world) settle() { w.settleUntil(time.Time{}) }
+// settle delivers every letter and lets time pass, until nothing is left to come. Then an inbox is
+// empty, unless its run is blocked: no message is left that would have an invocation read it.
+func (w *world) settle() {
+	w.t.Helper()
+	if w.settleUntil(time.Time{}); w.stolen || w.t.Failed() {
+		return
+	}
+	for _, run := range w.runs() {
+		if w.summary(run).Blocked == nil {
+			require.Empty(w.t, w.inbox(run), "no message is left, and run %s has items in its inbox", run)
+		}
+	}
+}
 
 // pass lets time pass, delivering what becomes ready.
 func (w *world) pass(d time.Duration) { w.settleUntil(time.Now().Add(d)) }
@@ -241,12 +254,14 @@ func (w *world) again(l *letter) {
 // bury hands a letter to the dead letter function.
 func (w *world) bury(l *letter) {
 	p := w.process("deadletter")
+	ctx := p.handler(l.task != nil)
 	var err error
 	if l.task != nil {
-		err = p.engine.DeadTask(p.in(), *l.task)
+		err = p.engine.DeadTask(ctx, *l.task)
 	} else {
-		err = p.engine.DeadResume(p.in(), l.carried())
+		err = p.engine.DeadResume(ctx, l.carried())
 	}
+	w.locked(func() { w.tells(ctx, "dead "+l.String(), err) })
 	if err != nil {
 		w.again(l)
 	}
@@ -261,9 +276,13 @@ func (w *world) restart() bool {
 		return false
 	}
 	p := w.newProcess("node")
-	if _, err := p.engine.Rebuild(p.in()); err != nil {
-		w.locked(func() { w.kill(p) })
-	}
+	ctx := p.handler(false)
+	_, err := p.engine.Rebuild(ctx)
+	w.locked(func() {
+		if w.tells(ctx, "rebuild", err); err != nil {
+			w.kill(p)
+		}
+	})
 	return true
 }
 
@@ -308,7 +327,9 @@ func later(a, b time.Time) time.Time {
 // fireDue is functions/timer, once; its error is mended by its next pass.
 func (w *world) fireDue() {
 	p := w.process("timer")
-	_, _ = p.engine.FireDue(p.in())
+	ctx := p.handler(false)
+	_, err := p.engine.FireDue(ctx)
+	w.locked(func() { w.tells(ctx, "the schedule", err) })
 }
 
 // api makes a call as the API does for its caller, who repeats it until there is an answer.
@@ -317,7 +338,9 @@ func (w *world) api(do func(ctx context.Context, e *engine.Engine) error) error 
 		for w.together && w.restart() { // no call is served before a rebuild has succeeded
 		}
 		p := w.process("api")
-		err := do(p.in(), p.engine)
+		ctx := p.handler(false)
+		err := do(ctx, p.engine)
+		w.locked(func() { w.tells(ctx, "a call of the API", err) })
 		if engine.CodeOf(err) != engine.Unavailable {
 			return err
 		}

@@ -44,6 +44,7 @@ type world struct {
 	violations []string
 	longest    time.Duration // delay of a task
 	lost       bool          // a process died with its queues
+	stolen     bool          // a test took a letter out of a queue
 	torn       chan struct{} // what the next look waits for, halfway
 	tornLate   bool          // not before its inbox
 }
@@ -316,8 +317,13 @@ func (w *world) call(ctx context.Context, p *process, op, subject, detail string
 	}
 	w.mu.Unlock()
 	if f == nil {
-		return w.happen(ctx, p, do)
+		err := w.happen(ctx, p, do)
+		if err == nil {
+			w.locked(func() { noteSuccess(ctx, op+" "+subject) })
+		}
+		return err
 	}
+	w.locked(func() { noteFailure(ctx, f.kind, op+" "+subject) })
 	switch f.kind {
 	case pause:
 		select {

@@ -84,18 +84,18 @@ func (s *simulation) perform(c *call) {
 	}
 	switch kind {
 	case failsBefore:
-		c.answer <- errNoAnswer
+		c.respond(errNoAnswer)
 		return
 	case throttled:
-		c.answer <- errThrottled
+		c.respond(errThrottled)
 		return
 	case diesBefore:
 		s.kill(c.p)
-		c.answer <- errDead
+		c.respond(errDead)
 		return
 	case sentInPart:
 		c.part(1 + s.faults.random.IntN(c.parts-1))
-		c.answer <- errNoAnswer
+		c.respond(errNoAnswer)
 		return
 	}
 	err := c.do()
@@ -110,7 +110,7 @@ func (s *simulation) perform(c *call) {
 	case err != nil:
 		s.note("    %v", err)
 	}
-	c.answer <- err
+	c.respond(err)
 }
 
 // port is what one process sees of the world.

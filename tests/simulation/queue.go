@@ -120,6 +120,8 @@ type invocation struct {
 	then    func(err error) // what follows for a caller
 	looked  map[string]int  // event at which it looked at a run last
 	starts  []string        // filings of the starts that it asked for
+	failed  []string        // calls that failed, and were not repeated with success
+	ofTask  bool            // a task's, not a resume's
 }
 
 // begun is the invocation's number; none has 0.
@@ -136,7 +138,8 @@ type invocationKey struct{}
 func (s *simulation) invoke(p *process, what string, lifetime time.Duration, letters []*letter, do func(ctx context.Context, deadline time.Time) []error, then func(error)) {
 	s.mu.Lock()
 	s.begun++
-	i := &invocation{number: s.begun, p: p, what: what, letters: letters, then: then, looked: map[string]int{}}
+	i := &invocation{number: s.begun, p: p, what: what, letters: letters, then: then, looked: map[string]int{},
+		ofTask: len(letters) > 0 && letters[0].task != nil}
 	deadline := time.Time{}
 	if lifetime > 0 {
 		i.ends = s.now.Add(lifetime)
@@ -160,6 +163,9 @@ func (s *simulation) invoke(p *process, what string, lifetime time.Duration, let
 	}()
 }
 
+// activates is what an invocation of functions/activate does.
+const activates = "activates for "
+
 // deliver gives one or more of the messages to a function.
 func (s *simulation) deliver(ready []*letter) {
 	first := ready[s.random.IntN(len(ready))]
@@ -168,7 +174,7 @@ func (s *simulation) deliver(ready []*letter) {
 		return
 	}
 	batch := []*letter{first}
-	role, what := roleActivate, "activates for "
+	role, what := roleActivate, activates
 	if first.task != nil {
 		role, what = roleTask, "executes "
 	}
@@ -229,6 +235,7 @@ func (s *simulation) takeEnded() {
 	slices.SortFunc(ended, func(a, b *invocation) int { return cmp.Compare(a.number, b.number) })
 	for _, i := range ended {
 		s.note("%s ends: %v %v", i.p.name, i.answers, i.err)
+		s.checkTold(i)
 		for at, l := range i.letters {
 			if i.err == nil && i.answers[at] == nil && (s.limits.together || !s.faults.strikes(unacknowledged, l.operation())) {
 				s.queue.letters = slices.DeleteFunc(s.queue.letters, func(other *letter) bool { return other == l })
