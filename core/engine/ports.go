@@ -65,11 +65,14 @@ type Runs interface {
 }
 
 // Sizer is what a [Runs] may be, too: a store that knows how much there is to read before it reads
-// it. Memory is then taken from the budget ([Config.Memory]) before a large run is read.
+// it. Memory is then taken from the budget ([Config.Memory]) before a large run is read. None of its
+// methods reads a value.
 type Sizer interface {
 	// Size is about how many bytes are stored of a run: summary, inbox, and the log of its current
 	// generation. ErrNoRun if there is none.
 	Size(ctx context.Context, run string) (int64, error)
+	// SizeOfSummary is Size without the log: what is read where only the summary is asked for.
+	SizeOfSummary(ctx context.Context, run string) (int64, error)
 	// SizeOfRecords is about how many bytes are stored of what Records would give.
 	SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error)
 }

@@ -110,6 +110,15 @@ func (e *Engine) hold(ctx context.Context, run string, in *places) (*slot, error
 // Size is about how many bytes are stored of a run: summary, inbox and the log of its current
 // generation. Zero: the store cannot tell.
 func (e *Engine) Size(ctx context.Context, run string) (int64, error) {
+	return e.sizeOf(ctx, run, Sizer.Size)
+}
+
+// SizeOfSummary is [Engine.Size] without the log: about what [Engine.Get] reads.
+func (e *Engine) SizeOfSummary(ctx context.Context, run string) (int64, error) {
+	return e.sizeOf(ctx, run, Sizer.SizeOfSummary)
+}
+
+func (e *Engine) sizeOf(ctx context.Context, run string, ask func(Sizer, context.Context, string) (int64, error)) (int64, error) {
 	if err := validID("run id", run); err != nil {
 		return 0, err
 	}
@@ -117,7 +126,7 @@ func (e *Engine) Size(ctx context.Context, run string) (int64, error) {
 	if !ok {
 		return 0, nil
 	}
-	size, err := store.Size(ctx, run)
+	size, err := ask(store, ctx, run)
 	if err != nil && !errors.Is(err, history.ErrUnreadable) {
 		return 0, e.found(err, run)
 	}

@@ -93,6 +93,8 @@ func (p *port) Size(ctx context.Context, run string) (size int64, err error) {
 	return size, nil
 }
 
+func (p *port) SizeOfSummary(context.Context, string) (int64, error) { return 0, nil }
+
 func (p *port) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
 
 func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {

@@ -60,6 +60,9 @@ type Config struct {
 	// ([engine.Config.Memory]); those of up to 64 KB are not counted. What finds no room is refused
 	// with the code unavailable. Nil: one of 512 MB, for them alone.
 	Memory *memory.Budget
+	// Folder is where long values lie, encrypted, while callers read them: on a disk, since memory is
+	// what they are to spare. Empty: the system's folder for temporary files.
+	Folder string
 	// Seal is what the engine's store seals values with: an export that is to leave sealed is sealed with it, as it is stored. Nil: such an
 	// export leaves as it is. All other answers give values in the clear: whoever may ask has the right to them.
 	Seal seal.Codec
@@ -76,6 +79,7 @@ type Handler struct {
 	openapi  *huma.OpenAPI
 	adapter  huma.Adapter
 	rooms    rooms
+	copies   *copies
 	// open are the paths that are for everybody.
 	open map[string]bool
 	// completions are the patterns of the operations that an activity's completion token is enough for.
@@ -91,6 +95,7 @@ type Handler struct {
 func New(config Config) (*Handler, error) {
 	h := &Handler{config: config.withDefaults(), engine: config.Engine, mux: http.NewServeMux(), workflows: map[string]bool{}, open: map[string]bool{}, completions: map[string]bool{}}
 	h.rooms.limit(h.config.Limits)
+	h.copies = newCopies(h.config.Folder)
 	for _, name := range h.engine.Workflows() {
 		h.workflows[name] = true
 	}

@@ -77,7 +77,7 @@ func (c *call) readAll() ([]byte, error) {
 	if size > freeBytes {
 		err := c.fits(copiesOfBody * size)
 		if err == nil {
-			err = c.awaitRoom(copiesOfBody*size, roomWithin)
+			err = c.awaitRoom(copiesOfBody*size, c.config.Limits.RoomWithin)
 		}
 		if err != nil {
 			return nil, c.refuseBody(err)

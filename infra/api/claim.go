@@ -20,8 +20,8 @@ const (
 	copiesOfAnswer = 4
 	// copiesOfValue: the value as it is stored, and as it was decoded.
 	copiesOfValue = 2
-	// roomWithin is how long a request waits for others to give memory back.
-	roomWithin = 5 * time.Second
+	// patienceForValues is how many times as long a request for a long value waits for memory.
+	patienceForValues = 6
 )
 
 // claim has the call hold so many bytes of memory. A call that already holds some never waits for
@@ -80,7 +80,7 @@ func (c *call) awaitRoomForLog(run string, generation, after int) error {
 	if err != nil || size <= freeBytes {
 		return err
 	}
-	return c.awaitRoomToRead(copiesOfAnswer*min(size, longestBody), roomWithin)
+	return c.awaitRoomToRead(copiesOfAnswer*min(size, longestBody), c.config.Limits.RoomWithin)
 }
 
 func (c *call) crowded(bytes int64) error {

@@ -74,7 +74,7 @@ func (c *call) exportHistory() error {
 	default:
 		p.text = append(p.text, exportTail...)
 	}
-	if err := c.awaitRoom(int64(len(p.text)), roomWithin); err != nil {
+	if err := c.awaitRoom(int64(len(p.text)), c.config.Limits.RoomWithin); err != nil {
 		return err
 	}
 	writeText(c.w, http.StatusOK, "application/json", p.text)

@@ -19,9 +19,15 @@ type Limits struct {
 	Waits int64
 	// Connections that are open, those without a request included; further ones are closed. Zero: 4,096.
 	Connections int64
+	// RoomWithin is how long a request waits for memory that others hold. Zero: 5 s. A request for a
+	// long value waits six times as long, since it holds nothing meanwhile.
+	RoomWithin time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
+	if l.RoomWithin == 0 {
+		l.RoomWithin = 5 * time.Second
+	}
 	for _, one := range []struct {
 		limit *int64
 		usual int64

@@ -74,21 +74,25 @@ func (e *encoding) write(w http.ResponseWriter, status int, contentType string) 
 }
 
 func writeText(w http.ResponseWriter, status int, contentType string, text []byte) {
+	writeHead(w, status, contentType, len(text))
+	_, _ = w.Write(text) // the caller may have gone
+}
+
+// writeHead begins an answer. The caller has time for so many bytes.
+func writeHead(w http.ResponseWriter, status int, contentType string, size int) {
 	header := w.Header()
 	header["Content-Type"] = []string{contentType}
 	header["X-Content-Type-Options"] = noSniff
 	header["Cache-Control"] = noStore
-	if size := int64(len(text)); size > freeBytes {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within(size)))
+	if size > freeBytes {
+		hurryReader(w, size)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // the caller may have gone
 }
 
-// writeMore writes a further piece of an answer, for which the time begins anew.
-func writeMore(w http.ResponseWriter, text []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within(int64(len(text)))))
-	_, _ = w.Write(text) // the caller may have gone
+// hurryReader limits how long the caller may take for the next bytes.
+func hurryReader(w http.ResponseWriter, bytes int) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within(int64(bytes))))
 }
 
 var (

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"net/http"
@@ -59,66 +61,112 @@ func parseSpot(given string) (s spot, err error) {
 	return s, nil
 }
 
-// getValue streams a value. It holds one piece of it while the caller takes that, however slow the
-// caller is.
+// getValue gives a value: the next piece of it where answers are limited, else the whole.
 func (c *call) getValue() error {
 	at, err := parseSpot(c.value("after"))
 	if err != nil {
 		return err
 	}
-	text, at, more, err := c.pieceOfValue(at, roomWithin)
+	size, err := c.engine.SizeOfSummary(c.r.Context(), c.r.PathValue("run"))
+	switch {
+	case err != nil:
+		return err
+	case c.config.LongestAnswer > 0 || size <= freeBytes:
+		return c.giveValue(at, size)
+	}
+	return c.streamValue(at, size)
+}
+
+// giveValue gives a value, or a piece of it, from memory.
+func (c *call) giveValue(at spot, size int64) error {
+	text, sum, err := c.readValue(size, c.config.Limits.RoomWithin)
+	if err == nil {
+		err = c.isAt(at, len(text), sum)
+	}
 	if err != nil {
 		return err
 	}
-	if more && c.config.LongestAnswer > 0 {
-		c.w.Header().Set(client.NextHeader, at.String())
-		more = false
+	to := len(text)
+	if c.config.LongestAnswer > 0 {
+		to = min(at.bytes+pieceOfLog, len(text))
 	}
-	writeText(c.w, http.StatusOK, "application/json", text)
-	for more {
-		if text, at, more, err = c.pieceOfValue(at, time.Minute); err != nil {
+	for to < len(text) && !utf8.RuneStart(text[to]) { // what carries it may take text alone
+		to--
+	}
+	if to < len(text) {
+		c.w.Header().Set(client.NextHeader, spot{sum, to}.String())
+	}
+	writeText(c.w, http.StatusOK, "application/json", text[at.bytes:to])
+	return nil
+}
+
+// streamValue gives a long value part by part. However slowly the caller takes it, it holds no more
+// than one part in memory.
+func (c *call) streamValue(at spot, size int64) error {
+	ctx, cancel := context.WithTimeout(c.r.Context(), patienceForValues*c.config.Limits.RoomWithin)
+	defer cancel()
+	read := func() ([]byte, uint32, error) {
+		end, _ := ctx.Deadline()
+		return c.readValue(size, time.Until(end))
+	}
+	value, leave, err := c.copies.take(ctx, c.r.PathValue("value")+" "+c.r.PathValue("run"), read)
+	c.release()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = c.crowded(copiesOfValue * size)
+	}
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := c.isAt(at, value.size, value.sum); err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Length", strconv.Itoa(value.size-at.bytes))
+	writeHead(c.w, http.StatusOK, "application/json", pieceOfLog)
+	var buffer []byte
+	for from, paced := at.bytes, at.bytes; from < value.size; {
+		if buffer, err = value.part(from/scratchPart, buffer); err != nil {
 			panic(http.ErrAbortHandler) // the answer has begun: only its missing end can say that it failed
 		}
-		writeMore(c.w, text)
+		if from-paced >= pieceOfLog { // the time for the next piece begins
+			hurryReader(c.w, pieceOfLog)
+			paced = from
+		}
+		n, err := c.w.Write(buffer[from%scratchPart:])
+		if err != nil {
+			return nil //nolint:nilerr // the caller has gone
+		}
+		from += n
 	}
 	return nil
 }
 
-// pieceOfValue reads the value, and copies the piece of its text after a place. It waits so long
-// for the memory.
-func (c *call) pieceOfValue(at spot, within time.Duration) (piece []byte, end spot, more bool, err error) {
-	run := c.r.PathValue("run")
-	size, err := c.engine.Size(c.r.Context(), run)
-	if err == nil && size > freeBytes {
-		err = c.awaitRoomToRead(copiesOfValue*size, within)
+// readValue reads a value whole, into memory that the call claims. It waits so long for that.
+func (c *call) readValue(size int64, within time.Duration) (text []byte, sum uint32, err error) {
+	if size > freeBytes {
+		if err := c.awaitRoomToRead(copiesOfValue*size, within); err != nil {
+			return nil, 0, err
+		}
 	}
+	summary, err := c.engine.Get(c.r.Context(), c.r.PathValue("run"))
 	if err != nil {
-		return nil, at, false, err
-	}
-	summary, err := c.engine.Get(c.r.Context(), run)
-	if err != nil {
-		return nil, at, false, err
+		return nil, 0, err
 	}
 	whole, err := summary.Value(c.r.PathValue("value"))
 	if err != nil {
-		return nil, at, false, err
+		return nil, 0, err
 	}
 	if whole == nil {
 		whole = history.Payload("null")
 	}
-	sum := crc32.ChecksumIEEE(whole)
-	if at.bytes > 0 && (sum != at.sum || at.bytes > len(whole)) {
-		return nil, at, false, &engine.Error{Code: engine.Conflict, Message: fmt.Sprintf("the %s of run %q has changed since its first piece was read: read it again",
-			c.r.PathValue("value"), run)}
+	return whole, crc32.ChecksumIEEE(whole), nil
+}
+
+// isAt checks that a place is one in this value.
+func (c *call) isAt(at spot, size int, sum uint32) error {
+	if at.bytes == 0 || sum == at.sum && at.bytes <= size {
+		return nil
 	}
-	to := min(at.bytes+pieceOfLog, len(whole))
-	for to < len(whole) && !utf8.RuneStart(whole[to]) { // what carries it may take text alone
-		to--
-	}
-	piece = append(make([]byte, 0, to-at.bytes), whole[at.bytes:to]...)
-	c.release()
-	if len(piece) > freeBytes { // while the caller takes it
-		err = c.awaitRoom(int64(len(piece)), within)
-	}
-	return piece, spot{sum, to}, to < len(whole), err
+	return &engine.Error{Code: engine.Conflict, Message: fmt.Sprintf("the %s of run %q has changed since its first piece was read: read it again",
+		c.r.PathValue("value"), c.r.PathValue("run"))}
 }

@@ -2,9 +2,13 @@ package api_test
 
 import (
 	"bytes"
+	"io"
 	"net/http"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -82,7 +86,7 @@ func TestValueInOneAnswer(t *testing.T) {
 // and costs the others nothing.
 func TestNoRoomForAReader(t *testing.T) {
 	budget := memory.New(64 << 20)
-	w := start(t, func(c *api.Config) { c.Memory = budget })
+	w := start(t, func(c *api.Config) { c.Memory, c.Limits.RoomWithin = budget, time.Millisecond })
 	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"large","workflow":"echo","input":"`+strings.Repeat("x", 2_000_000)+`"}`)
 	require.Zero(t, budget.Used(), "whatever a request held is given back")
 	require.True(t, budget.TryTake(budget.Total()))
@@ -97,6 +101,39 @@ func TestNoRoomForAReader(t *testing.T) {
 	response, _ := w.call(http.MethodGet, "/v1/runs/large/values/result", "")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Zero(t, budget.Used())
+}
+
+// TestSlowReaders: callers who take a long value slowly hold no memory for it, and each gets the
+// value as it was when the answer began.
+func TestSlowReaders(t *testing.T) {
+	budget, folder := memory.New(64<<20), t.TempDir()
+	w := start(t, func(c *api.Config) { c.Memory, c.Folder = budget, folder })
+	value := `"` + strings.Repeat("x", 8_000_000) + `"`
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"large","workflow":"echo","input":`+value+`}`)
+	var answers []*http.Response
+	for range 10 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/v1/runs/large/values/input", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.EqualValues(t, len(value), answer.ContentLength)
+		answers = append(answers, answer)
+	}
+	require.Zero(t, budget.Used(), "what a reader holds does not grow with the value")
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" {
+		require.Empty(t, left, "no file has a name that would outlive the process")
+	}
+	require.True(t, budget.TryTake(budget.Total()), "there is no memory for another reading")
+	for _, answer := range answers {
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.True(t, string(text) == value)
+	}
+	budget.Give(budget.Total())
 }
 
 // TestABodyThatNeverFits: what a server has no memory for at all is not told to try again.

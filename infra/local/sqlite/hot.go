@@ -33,6 +33,7 @@ type run struct {
 	pins    int
 	element *list.Element // in idle
 	loaded  bool          // all of it is here, not just the items that are not durable
+	placed  bool          // what pinToWrite gives is here: number, stream, last, and the columns' part of summary
 	gone    bool          // it was deleted
 	summary *engine.Summary
 	stream  int64 // of the current generation
@@ -59,7 +60,7 @@ func (h *hotRuns) distrust() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.byName {
-		r.loaded = false
+		r.loaded, r.placed = false, false
 	}
 }
 
@@ -85,11 +86,69 @@ func (s *Store) pin(ctx context.Context, name string) (*run, error) {
 	return s.hot.take(stored), nil
 }
 
+// pinToWrite is pin for a caller that reads neither the values nor the inbox. Of a run that is not in
+// memory, it loads no more than the columns beside the summary: a large run is not read once more for
+// each of its writes.
+func (s *Store) pinToWrite(ctx context.Context, name string) (*run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r := s.hot.findToWrite(name); r != nil {
+		return r, nil
+	}
+	if err := s.use(); err != nil {
+		return nil, err
+	}
+	defer s.table.Unlock()
+	if r := s.hot.findToWrite(name); r != nil {
+		return r, nil
+	}
+	var r *run
+	err := s.db.rows(withPlace+"NULL, "+besideSummary+" FROM run WHERE run = ?", func(row []driver.Value) bool {
+		r = newRun(name, row)
+		found := summaryOf(row[3:])
+		r.summary = &found.apart
+		return false
+	}, name)
+	if err == nil && r == nil {
+		err = noRun(name)
+	}
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	return s.hot.takeToWrite(r), nil
+}
+
+// takeToWrite is take for a run of which nothing but the columns was loaded.
+func (h *hotRuns) takeToWrite(stored *run) *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.byName[stored.name]
+	if r == nil {
+		h.byName[stored.name] = stored
+		r = stored
+	} else {
+		h.count(r, -r.summary.Bytes())
+		r.number, r.summary, r.stream, r.last = stored.number, stored.summary, stored.stream, stored.last
+	}
+	r.placed = true
+	h.hold(r)
+	return r
+}
+
 func (h *hotRuns) find(name string) *run {
+	return h.findIf(name, func(r *run) bool { return r.loaded })
+}
+
+func (h *hotRuns) findToWrite(name string) *run {
+	return h.findIf(name, func(r *run) bool { return r.loaded || r.placed })
+}
+
+func (h *hotRuns) findIf(name string, known func(*run) bool) *run {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.byName[name]
-	if r == nil || !r.loaded {
+	if r == nil || !known(r) {
 		return nil
 	}
 	h.hold(r)
@@ -144,6 +203,10 @@ func (h *hotRuns) release(r *run) {
 	if r.pins--; r.pins > 0 || h.byName[r.name] != r {
 		return
 	}
+	if !r.loaded {
+		h.evict(r)
+		return
+	}
 	r.element = h.idle.PushFront(r)
 	for h.idle.Len() > h.limit || h.bytes > h.most && h.idle.Len() > 0 {
 		h.evict(h.idle.Remove(h.idle.Back()).(*run))
@@ -153,7 +216,7 @@ func (h *hotRuns) release(r *run) {
 // evict forgets what the table has.
 func (h *hotRuns) evict(r *run) {
 	h.bytes -= r.bytes
-	r.element, r.loaded, r.summary, r.bytes = nil, false, nil, 0
+	r.element, r.loaded, r.placed, r.summary, r.bytes = nil, false, false, nil, 0
 	for key, item := range r.inbox {
 		if item.Durable {
 			delete(r.inbox, key)
@@ -234,17 +297,24 @@ func count(keys *map[string]int, key string, by int) {
 	}
 }
 
+// withPlace reads where a run is in the tables, for newRun, and then more.
+const withPlace = "SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), "
+
+func newRun(name string, row []driver.Value) *run {
+	r := &run{name: name, number: row[0].(int64), stream: row[1].(int64)}
+	if key, there := row[2].(int64); there {
+		r.last = int(key & maxNumber)
+	}
+	return r
+}
+
 // load reads a run from the table.
 func (s *Store) load(ctx context.Context, db *connection, name string) (*run, error) {
 	var r *run
 	var found storedSummary
-	err := db.rows(`SELECT number, stream, (SELECT max(key) FROM record WHERE key BETWEEN (stream << 24) AND (stream << 24 | 0xffffff)), `+summaryColumns+
-		` FROM run WHERE run = ?`, func(row []driver.Value) bool {
-		r = &run{name: name, number: row[0].(int64), stream: row[1].(int64), loaded: true, inbox: map[string]engine.Item{}}
-		if key, there := row[2].(int64); there {
-			r.last = int(key & maxNumber)
-		}
-		found = summaryOf(row[3:])
+	err := db.rows(withPlace+summaryColumns+" FROM run WHERE run = ?", func(row []driver.Value) bool {
+		r, found = newRun(name, row), summaryOf(row[3:])
+		r.loaded, r.inbox = true, map[string]engine.Item{}
 		return false
 	}, name)
 	if err == nil && r == nil {

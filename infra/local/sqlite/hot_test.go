@@ -1,7 +1,10 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +37,72 @@ func TestColdRunsHoldNoMemory(t *testing.T) {
 		require.NoError(t, s.Delete(t.Context(), fmt.Sprint("r", i), []string{volatile(1).Key}))
 	}
 	require.Equal(t, 5, s.InMemory())
+}
+
+// longRun is a run whose values are in no memory: its summary, and the start in its inbox, have 5 MB
+// each.
+func longRun(t *testing.T) *sqlite.Store {
+	t.Helper()
+	s := open(t, t.TempDir(), sqlite.Options{HotBytes: 1 << 20, RideDelay: time.Hour})
+	summary, start := newRun("long")
+	summary.Input = history.Payload(`"` + strings.Repeat("x", 5_000_000) + `"`)
+	start.Event.(*history.Started).Input = summary.Input
+	require.NoError(t, s.Create(t.Context(), summary, start))
+	require.Zero(t, s.InMemory())
+	return s
+}
+
+// allocates is how many bytes something allocates.
+func allocates(do func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
+}
+
+// TestSizeReadsNoValue: a caller asks for the size before it has claimed the memory for the run.
+func TestSizeReadsNoValue(t *testing.T) {
+	s := longRun(t)
+	for name, size := range map[string]func(ctx context.Context, run string) (int64, error){"Size": s.Size, "SizeOfSummary": s.SizeOfSummary} {
+		require.Less(t, allocates(func() {
+			bytes, err := size(t.Context(), "long")
+			require.NoError(t, err)
+			require.InDelta(t, 10_000_000, bytes, 2000, name)
+		}), 1_000_000, name)
+		_, err := size(t.Context(), "none")
+		require.ErrorIs(t, err, engine.ErrNoRun, name)
+	}
+}
+
+// TestWritesReadNoValue: a large run that is not in memory is not read for each of its writes.
+func TestWritesReadNoValue(t *testing.T) {
+	s := longRun(t)
+	before, err := s.Look(t.Context(), "long", engine.Position{})
+	require.NoError(t, err)
+	require.Len(t, before.Inbox, 1)
+	require.Less(t, allocates(func() {
+		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}))
+		require.NoError(t, s.Delete(t.Context(), "long", []string{before.Inbox[0].Key}))
+		require.NoError(t, s.DeleteLog(t.Context(), "long", 7))
+	}), 1_000_000)
+	require.ErrorIs(t, s.Put(t.Context(), &engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}), engine.ErrTaken)
+	require.ErrorIs(t, s.Put(t.Context(), &engine.Commit{Run: "none", Generation: 1, Record: &history.Record{Number: 1}}), engine.ErrNoRun)
+	require.ErrorIs(t, s.Discard(t.Context(), "long", 2, []string{"start#2"}), engine.ErrTaken)
+	after, err := s.Look(t.Context(), "long", engine.Position{})
+	require.NoError(t, err)
+	require.Empty(t, after.Inbox, "what was deleted does not show again before it is flushed")
+	require.Len(t, after.Records, 1)
+	require.Equal(t, before.Summary.Input, after.Summary.Input)
+
+	ended := *after.Summary
+	ended.Status, ended.Closed = history.Completed, time.Now().Add(-time.Hour)
+	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 2}, Summary: &ended}))
+	require.Less(t, allocates(func() {
+		deleted, err := s.DeleteClosed(t.Context(), time.Now(), 100)
+		require.NoError(t, err)
+		require.Equal(t, 1, deleted)
+	}), 1_000_000)
 }
 
 func TestDeleteClosed(t *testing.T) {

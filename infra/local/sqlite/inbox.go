@@ -91,7 +91,7 @@ func (s *Store) Discard(ctx context.Context, name string, generation int, keys [
 
 // deleteIf takes items out of the inbox if nothing is to be said against it, which is asked while nobody else changes the run.
 func (s *Store) deleteIf(ctx context.Context, name string, keys []string, against func(*run) error) error {
-	r, err := s.pin(ctx, name)
+	r, err := s.pinToWrite(ctx, name)
 	if errors.Is(err, engine.ErrNoRun) {
 		return nil
 	} else if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) deleteIf(ctx context.Context, name string, keys []string, agains
 	}
 	for _, key := range keys {
 		item, there := s.hot.remove(r, key)
-		if there && item.Durable || r.filing[key] > 0 {
+		if there && item.Durable || r.filing[key] > 0 || !r.loaded {
 			t.keys = append(t.keys, key)
 			count(&r.deleting, key, 1)
 		}

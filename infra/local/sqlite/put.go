@@ -16,7 +16,7 @@ func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
 		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf(
 			"record %d of run %q: numbers go from 1 to %d; continue as new before that", rec.Number, commit.Run, maxNumber)}
 	}
-	r, err := s.pin(ctx, commit.Run)
+	r, err := s.pinToWrite(ctx, commit.Run)
 	if err != nil {
 		return err
 	}

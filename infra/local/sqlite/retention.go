@@ -61,7 +61,7 @@ func (s *Store) deleteRuns(ctx context.Context, names []string, before time.Time
 		}
 	}()
 	for _, name := range names {
-		r, err := s.pin(ctx, name)
+		r, err := s.pinToWrite(ctx, name) // many at a time: their values would fill the memory
 		if errors.Is(err, engine.ErrNoRun) {
 			continue
 		} else if err != nil {
@@ -126,7 +126,7 @@ func (e *expiring) publish() {
 
 // DeleteLog has the records deleted by the next DeleteClosed.
 func (s *Store) DeleteLog(ctx context.Context, name string, generation int) error {
-	r, err := s.pin(ctx, name)
+	r, err := s.pinToWrite(ctx, name)
 	if errors.Is(err, engine.ErrNoRun) {
 		return nil
 	} else if err != nil {

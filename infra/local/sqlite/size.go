@@ -12,16 +12,9 @@ var _ engine.Sizer = (*Store)(nil)
 // Size adds lengths that SQLite knows without reading the values. What is hot, and without a log,
 // costs no statement.
 func (s *Store) Size(ctx context.Context, name string) (size int64, err error) {
-	r, err := s.pin(ctx, name)
-	if err != nil {
-		return 0, err
-	}
-	defer s.hot.unpin(r)
-	s.hot.mu.Lock()
-	size, stream, last := int64(r.bytes), r.stream, r.last
-	s.hot.mu.Unlock()
-	if last == 0 {
-		return size, nil
+	size, stream, last, err := s.sizeOf(ctx, name)
+	if err != nil || last == 0 {
+		return size, err
 	}
 	err = s.read(ctx, func(db *connection) error {
 		n, err := db.number("SELECT sum(length(record)) FROM record WHERE key > ? AND key <= ?", place(stream, 0), place(stream, maxNumber))
@@ -30,6 +23,38 @@ func (s *Store) Size(ctx context.Context, name string) (size int64, err error) {
 	})
 	return size, err
 }
+
+// SizeOfSummary is Size without the log.
+func (s *Store) SizeOfSummary(ctx context.Context, name string) (size int64, err error) {
+	size, _, _, err = s.sizeOf(ctx, name)
+	return size, err
+}
+
+// sizeOf is how long the summary and the inbox of a run are, and where its log is: the caller that
+// asks has claimed no memory for the run so far, so it is not read. A last of more than zero: the log
+// may have records.
+func (s *Store) sizeOf(ctx context.Context, name string) (size, stream int64, last int, err error) {
+	if r := s.hot.find(name); r != nil {
+		defer s.hot.unpin(r)
+		s.hot.mu.Lock()
+		defer s.hot.mu.Unlock()
+		return int64(r.bytes), r.stream, r.last, nil
+	}
+	found := false
+	err = s.read(ctx, func(db *connection) error {
+		return db.rows(sizes, func(row []driver.Value) bool {
+			found, size, stream = true, row[0].(int64), row[1].(int64)
+			return false
+		}, name)
+	})
+	if err == nil && !found {
+		err = noRun(name)
+	}
+	return size, stream, maxNumber, err
+}
+
+const sizes = `SELECT length(summary) + ifnull((SELECT sum(length(event)) FROM inbox WHERE inbox.run = number), 0), stream
+	FROM run WHERE run = ?`
 
 // SizeOfRecords adds the lengths of the records of one page.
 func (s *Store) SizeOfRecords(ctx context.Context, name string, generation, after int) (size int64, err error) {
