@@ -60,7 +60,7 @@ type visit struct {
 	slot   *slot // held only during a turn
 
 	sent  map[int]int // by generation: number of its own newest record whose sends are made
-	tidy  []string    // items to delete at the end
+	tidy  []finished  // items to delete at the end
 	ended []TaskKey   // activities whose state is of no more use
 	void  []DueTimer  // timers that nobody waits for any more
 	named bool        // an item is in its name; known in one process alone
@@ -112,10 +112,8 @@ func (v *visit) finish(ctx context.Context) error {
 	if err := v.deleteStates(ctx); err != nil {
 		return err
 	}
-	if len(v.tidy) > 0 {
-		if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
-			return err
-		}
+	if err := v.tidyUp(ctx); err != nil {
+		return err
 	}
 	if v.e.Forget != nil && len(v.void) > 0 {
 		v.e.Forget(v.void)

@@ -55,7 +55,7 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if view.Summary.Generation != generation { // what is asked may be meant for the next one
 		return true, nil
 	}
-	commit, closed, err := v.administrativeCommit(ctx, view, item, past)
+	commit, closed, done, err := v.administrativeCommit(ctx, view, item, past)
 	if err != nil {
 		return false, err
 	}
@@ -72,7 +72,8 @@ func (v *visit) administer(ctx context.Context, view *View, item Item) (again bo
 	if err := v.closeAdministrative(ctx, closed, item); err != nil {
 		return false, err
 	}
-	return true, v.e.Runs.Delete(ctx, v.run, []string{item.Key})
+	v.tidy = []finished{done}
+	return true, v.tidyUp(ctx)
 }
 
 // past is what a generation's log tells whoever ends it without its code.
@@ -151,7 +152,8 @@ func (p *past) phaseOf(update *history.UpdateReceived) (phase history.UpdatePhas
 
 // administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or a log has it already. Closed
 // is the generation whose end is to be seen to, also if its author has done so: sending again does no harm. 0: none.
-func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, past *past) (commit *Commit, closed int, err error) {
+// Done is the item once that was seen to.
+func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, past *past) (commit *Commit, closed int, done finished, err error) {
 	old := view.Summary
 	summary := *old
 	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
@@ -164,15 +166,16 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 	}
 	known, by, err := v.takenByLog(ctx, item, past.ledger, old)
 	if err != nil || !known && old.isFormer(item) {
-		return nil, 0, err
+		return nil, 0, done, err
 	}
+	done = takenBy(item, Position{old.Generation, taken.Number})
 	switch event := item.Event.(type) {
 	case *history.TerminateRequested:
 		if known {
-			return nil, by, nil
+			return nil, by.Generation, takenBy(item, by), nil
 		}
 		if closes != nil {
-			return nil, 0, nil
+			return nil, 0, done, nil
 		}
 		command := &history.TerminateRun{Failure: history.TerminationFailure(event.Reason)}
 		taken.Commands, commit.Record = []history.Command{command}, taken
@@ -180,25 +183,36 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		closed = old.Generation
 	case *history.ResetRequested:
 		if event.Generation != old.Generation { // it was carried out: the run is in a later generation
-			return nil, event.Generation, nil
+			if known && by == (Position{}) {
+				by = firstOf(event)
+			}
+			return nil, event.Generation, takenBy(item, by), nil
 		}
 		if closes == nil {
 			if event.ExcludeSignals {
 				if err := v.takeUnread(ctx, taken, view, item, past.ledger); err != nil {
-					return nil, 0, err
+					return nil, 0, done, err
 				}
 			}
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
 		next := v.resetItem(old, event, past, taken)
+		if closes != nil {
+			next.Event.(*history.Started).Reset = event
+			done = takenBy(item, firstOf(event))
+		}
 		commit.Next, closed = &next, event.Generation
 		summary.Generation++
 		summary.Status, summary.Result, summary.Failure = history.Running, nil, nil
 		summary.Closed = time.Time{}
 		summary.Input = next.Event.(*history.Started).Input
 	}
-	return commit, closed, nil
+	return commit, closed, done, nil
 }
+
+// firstOf is the record that tells of a reset of a run that had ended: the start of the generation
+// that the reset began.
+func firstOf(reset *history.ResetRequested) Position { return Position{reset.Generation + 1, 1} }
 
 // takeUnread has the record of a reset take the signals that came before it and that no record has:
 // else the next generation takes them, one that blocks the run among them.
@@ -223,15 +237,16 @@ func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *Vie
 	return nil
 }
 
-// takenByLog says whether a log has mail already, and which generation's: 0, if it is known by its id alone.
-func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, run *Summary) (known bool, by int, err error) {
+// takenByLog says whether a log has mail already, and where: the zero Position, if it is known by its
+// id alone.
+func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, run *Summary) (known bool, by Position, err error) {
 	former := run.isFormer(item)
-	if _, named := own.items[item.name()]; named && !former {
-		return true, run.Generation, nil
+	if claim, named := own.items[item.name()]; named && !former {
+		return true, Position{run.Generation, claim.record}, nil
 	}
-	_, by, err = v.takenBefore(ctx, item, own, run)
+	claim, generation, err := v.takenBefore(ctx, item, own, run)
 	_, known = own.heard(item.Event.(history.Mail))
-	return known && !former || by > 0, by, err
+	return known && !former || generation > 0, Position{generation, claim.record}, err
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.

@@ -58,7 +58,7 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 		return false, v.lookBack(ctx, p, item, of, generation)
 	}
 	if claim, named := closed.items[item.name()]; named && claim.filing == item.Event.Filing() && !run.isFormer(item) {
-		v.considerTaken(p, item, claim.author, generation)
+		v.considerTaken(p, item, claim, generation)
 		return false, nil
 	}
 	if found, err := v.lookForMail(ctx, p, item, closed, run); found || err != nil {
@@ -67,7 +67,7 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 	if _, isMail := item.Event.(history.Mail); isMail {
 		return true, nil
 	}
-	p.tidy = append(p.tidy, item.Key) // too late, or another filing of what the log has
+	p.void(item) // too late, or another filing of what the log has
 	v.forgetTask(item.Event, generation)
 	return false, nil
 }

@@ -73,7 +73,7 @@ func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) e
 		return err
 	}
 	rec.Again = append(rec.Again, history.Item{Key: mark.Key, Filing: mark.Event.Filing()})
-	v.tidy = append(v.tidy, mark.Key)
+	v.tidy = append(v.tidy, finished{key: mark.Key})
 	return nil
 }
 
@@ -82,11 +82,8 @@ func (v *visit) mark(ctx context.Context, rec *history.Record, generation int) e
 func (v *visit) deleteLogs(ctx context.Context, takes []history.Event) error {
 	for _, event := range takes {
 		if start, ok := event.(*history.Started); ok && start.Logs != nil && start.Logs.Expired > 0 {
-			if len(v.tidy) > 0 {
-				if err := v.e.Runs.Delete(ctx, v.run, v.tidy); err != nil {
-					return err
-				}
-				v.tidy = nil
+			if err := v.tidyUp(ctx); err != nil {
+				return err
 			}
 			for g := max(2, start.Logs.First-start.Logs.Expired); g < start.Logs.First; g++ { // the first stays: see history.Logs
 				if err := v.e.Runs.DeleteLog(ctx, v.run, g); err != nil {
@@ -123,7 +120,7 @@ func (v *visit) put(ctx context.Context, commit *Commit, items ...Item) (lost bo
 	}
 	for _, item := range items {
 		v.forgetAsked(item.Event)
-		v.tidy = append(v.tidy, item.Key)
+		v.tidy = append(v.tidy, takenBy(item, Position{commit.Generation, commit.Record.Number}))
 	}
 	v.e.watch.changed(v.run)
 	return false, nil

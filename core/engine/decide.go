@@ -30,7 +30,7 @@ type plan struct {
 	// earlier lists closed generations of which the same is true.
 	earlier []int
 	// tidy are items that nobody needs any more.
-	tidy []string
+	tidy []finished
 	// wait is until when a living author answers for an item that was found here; zero: none does.
 	wait time.Time
 }
@@ -99,16 +99,16 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 		if found, err := v.lookForMail(ctx, p, item, l.ledger, l.summary); found || err != nil {
 			return false, err
 		}
-		p.tidy = append(p.tidy, item.Key)
+		p.void(item)
 		return false, nil
 	}
 	if claim, named := l.ledger.items[item.name()]; named {
 		if claim.filing != item.Event.Filing() { // the log took another filing of it
-			p.tidy = append(p.tidy, item.Key)
+			p.void(item)
 			return false, nil
 		}
 		v.forgetAsked(item.Event)
-		v.considerTaken(p, item, claim.author, l.position.Generation)
+		v.considerTaken(p, item, claim, l.position.Generation)
 		return false, nil
 	}
 	switch event := item.Event.(type) {
@@ -125,7 +125,7 @@ func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, er
 		news = !known && l.closes == nil
 	}
 	if !news {
-		p.tidy = append(p.tidy, item.Key)
+		p.void(item)
 		v.forgetTask(item.Event, l.position.Generation)
 	}
 	return news, nil
@@ -146,16 +146,17 @@ func (v *visit) forgetAsked(event history.Event) {
 }
 
 // considerTaken decides who tidies an item that a generation's log has.
-func (v *visit) considerTaken(p *plan, item Item, a *author, generation int) {
+func (v *visit) considerTaken(p *plan, item Item, by claim, generation int) {
+	a, done := by.author, takenBy(item, Position{generation, by.record})
 	switch {
 	case a.name == v.author:
-		if p.tidy = append(p.tidy, item.Key); a.newest > v.sent[generation] { // its own, put without an answer
+		if p.tidy = append(p.tidy, done); a.newest > v.sent[generation] { // its own, put without an answer
 			p.finish = appendOnce(p.finish, a)
 		}
 	case !v.gone(p, a):
 		p.leave(a.until)
 	default:
-		p.tidy = append(p.tidy, item.Key)
+		p.tidy = append(p.tidy, done)
 		p.again = append(p.again, history.Item{Key: item.name(), Filing: item.Event.Filing()})
 		p.finish = appendOnce(p.finish, a)
 	}
@@ -189,7 +190,7 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 			return nil
 		}
 	}
-	p.tidy = append(p.tidy, item.Key) // too late
+	p.void(item) // too late
 	v.forgetTask(item.Event, generation)
 	return nil
 }
@@ -232,15 +233,17 @@ func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, run *Su
 }
 
 // considerEarlier decides who tidies an item that an earlier generation's log has.
-func (v *visit) considerEarlier(p *plan, item Item, taken claim, generation int) {
-	a := taken.author
+func (v *visit) considerEarlier(p *plan, item Item, by claim, generation int) {
+	a, done := by.author, takenBy(item, Position{generation, by.record})
 	switch {
-	case taken.filing != item.Event.Filing(), a.name == v.author && a.newest <= v.sent[generation]:
-		p.tidy = append(p.tidy, item.Key)
+	case by.filing != item.Event.Filing():
+		p.void(item)
+	case a.name == v.author && a.newest <= v.sent[generation]:
+		p.tidy = append(p.tidy, done)
 	case a.name != v.author && !v.gone(p, a):
 		p.leave(a.until)
 	default:
-		p.tidy = append(p.tidy, item.Key)
+		p.tidy = append(p.tidy, done)
 		if !slices.Contains(p.earlier, generation) {
 			p.earlier = append(p.earlier, generation)
 		}

@@ -41,6 +41,7 @@ type letter struct {
 type claim struct {
 	filing string
 	author *author
+	record int // the number of the record that took the item; zero: unknown
 }
 
 // author is an invocation that put records into this log.
@@ -78,7 +79,8 @@ func (l *ledger) add(generation int, rec *history.Record) {
 		l.began = rec.Time
 	}
 	for _, item := range rec.Again {
-		set(&l.items, l.named(item), claim{item.Filing, a})
+		name := l.named(item)
+		set(&l.items, name, claim{item.Filing, a, l.items[name].record})
 	}
 	for _, seq := range rec.Resumes {
 		if step := l.steps[seq]; step != nil {
@@ -95,7 +97,7 @@ func (l *ledger) add(generation int, rec *history.Record) {
 	}
 	for _, event := range rec.Events {
 		if event.Filing() != "" {
-			set(&l.items, event.Key(generation), claim{event.Filing(), a})
+			set(&l.items, event.Key(generation), claim{event.Filing(), a, rec.Number})
 		}
 		switch event := event.(type) {
 		case *history.Started:

@@ -14,8 +14,8 @@ type MessageRequest struct {
 	Run string
 	// ID of the message: repeating it with the same id is safe. A run knows a message by its kind,
 	// name and id: the same id with another content is a [Conflict], and with another kind or name
-	// it is another message. Of messages that it took before it continued as new, a run knows the
-	// newest alone: see [Config.KnownMail]. Empty: one is made.
+	// it is another message. A run knows it as long as the log that took it is kept. Empty: the
+	// engine makes one.
 	ID string
 	// Unique: no other message can have this ID, as it was drawn at random for this message. Then
 	// nothing is read to compare them.
@@ -101,14 +101,15 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 	reset := history.NewReset(request.ID, summary.Generation, to.Record, reason)
 	reset.Of, reset.ExcludeSignals = to.Generation, to.ExcludeSignals
 	if !made { // carried out, it is in a generation that may not have this record
-		if known, err := e.recall(ctx, request.Run, reset, Position{}); known.taken || err != nil {
-			return e.repeated(request), err
+		if known, err := e.recallAny(ctx, request, summary, reset); known.known() || err != nil {
+			return e.repeated(ctx, request, known, err)
 		}
 	}
 	if err := e.validBase(ctx, summary, reset.Base()); err != nil {
 		return Accepted{}, err
 	}
-	return e.mail(ctx, request, summary, reset)
+	accepted, _, err := e.mail(ctx, request, summary, reset)
+	return accepted, err
 }
 
 // validBase refuses a place that a run cannot continue from.
@@ -186,49 +187,65 @@ func (e *Engine) send(ctx context.Context, request MessageRequest, message func(
 	}
 	mail := message(request.ID)
 	if !summary.Status.Closed() {
-		return e.mail(ctx, request, summary, mail)
+		accepted, _, err := e.mail(ctx, request, summary, mail)
+		return accepted, err
 	}
 	if !made {
-		if known, err := e.recall(ctx, request.Run, mail, Position{}); known.taken || err != nil {
-			return e.repeated(request), err
+		if known, err := e.recallAny(ctx, request, summary, mail); known.known() || err != nil {
+			return e.repeated(ctx, request, known, err)
 		}
 	}
 	return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
 }
 
-// repeated is the answer to the repetition of a message that a log has: all that its sender sends
-// later comes after it.
-func (e *Engine) repeated(request MessageRequest) Accepted {
-	return Accepted{ID: request.ID, Stamp: max(e.Clock.Now().UnixNano(), request.After+1)}
+// recallAny recalls a message also where its id is unique: the same request may come again.
+func (e *Engine) recallAny(ctx context.Context, request MessageRequest, to *Summary, message history.Mail) (recalled, error) {
+	if request.Unique {
+		return e.recallUnique(ctx, to, message)
+	}
+	return e.recall(ctx, to, message)
+}
+
+// repeated is the answer to the repetition of a message that the run has. Where a log has it, all
+// that its sender sends later comes after it. Where it lies in the inbox, the run looks once more; it
+// is not filed again, as the run may take it meanwhile.
+func (e *Engine) repeated(ctx context.Context, request MessageRequest, known recalled, err error) (Accepted, error) {
+	if err != nil {
+		return Accepted{}, err
+	}
+	if known.taken {
+		return Accepted{ID: request.ID, Stamp: max(e.Clock.Now().UnixNano(), request.After+1)}, nil
+	}
+	if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run}); err != nil {
+		return Accepted{}, e.unavailable(err, "it was not accepted")
+	}
+	return Accepted{ID: request.ID, Stamp: known.lies.Stamp}, nil
 }
 
 // mail files a message, in the order that its sender needs: resume that carries it, filing, answer
 // (rule 1). Where its id may have been used, what the run knows is read before, so that a conflict
-// sends nothing, and after: two senders may come at once.
-func (e *Engine) mail(ctx context.Context, request MessageRequest, summary *Summary, event history.Mail) (Accepted, error) {
-	if summary.Blocked != nil && summary.Blocked.Reason == ReasonUnreadable && isAdministrative(event) {
-		return Accepted{}, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, summary.Blocked.Message)
+// sends nothing, and after: two senders may come at once. It also gives what the first read found.
+func (e *Engine) mail(ctx context.Context, request MessageRequest, to *Summary, message history.Mail) (accepted Accepted, before recalled, err error) {
+	if to.Blocked != nil && to.Blocked.Reason == ReasonUnreadable && isAdministrative(message) {
+		return accepted, before, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, to.Blocked.Message)
 	}
-	known := recalled{}
 	if !request.Unique {
-		var err error
-		if known, err = e.recall(ctx, request.Run, event, Position{}); err != nil {
-			return Accepted{}, err
-		}
-		if known.taken {
-			return e.repeated(request), nil
+		message.Choose()
+		if before, err = e.recall(ctx, to, message); before.known() || err != nil {
+			accepted, err = e.repeated(ctx, request, before, err)
+			return accepted, before, err
 		}
 	}
-	stamp, err := e.file(ctx, request, e.newMail(summary, event))
+	stamp, err := e.file(ctx, request, e.newMail(to, message))
 	if err != nil {
-		return Accepted{}, e.unavailable(err, "it was not accepted")
+		return accepted, before, e.unavailable(err, "it was not accepted")
 	}
 	if !request.Unique {
-		if _, err := e.recall(ctx, request.Run, event, known.at); err != nil {
-			return Accepted{}, err
+		if _, err := e.recall(ctx, to, message); err != nil {
+			return accepted, before, err
 		}
 	}
-	return Accepted{ID: request.ID, Stamp: stamp}, nil
+	return Accepted{ID: request.ID, Stamp: stamp}, before, nil
 }
 
 // file files a message, and has its run look.

@@ -50,11 +50,22 @@ type Runs interface {
 	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
 	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block and Unblock touch it.
 	Put(ctx context.Context, commit *Commit) error
-	// DeleteLog deletes the log of a generation before the present one; what of it is kept elsewhere (large payloads) may stay as
+	// DeleteLog deletes the log of a generation before the present one, and the notes of its records; what of it is kept elsewhere (large payloads) may stay as
 	// long as the run. One that is not there is no error. It may be delayed, and is not done before deletions asked for earlier.
 	DeleteLog(ctx context.Context, run string, generation int) error
 	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
+	// Note keeps which records took some messages, as long as the logs of these records are kept. The
+	// latest note of a key counts. It may be delayed, and lost with the process; then deletions that
+	// are asked for later are delayed and lost, too. It is no error if there is no run.
+	Note(ctx context.Context, run string, notes []Note) error
+	// Noted reads the note of a key: the zero Position if there is none.
+	Noted(ctx context.Context, run, key string) (Position, error)
+	// Item reads one item of an inbox: nil if it is not there. It costs the same however much the run
+	// has besides.
+	Item(ctx context.Context, run, key string) (*Item, error)
+	// Record reads one record: nil if it is not there. It costs the same however long the log is.
+	Record(ctx context.Context, run string, at Position) (*history.Record, error)
 	// Discard deletes items as Delete does, if the run is still in a generation; else ErrTaken. It is for who has seen that generation
 	// end: the next one may take what lies there.
 	Discard(ctx context.Context, run string, generation int, keys []string) error
@@ -79,6 +90,12 @@ type Sizer interface {
 
 // Position is a place in a run's log: record number Record of generation Generation; the zero Position is before all.
 type Position struct{ Generation, Record int }
+
+// Note says where the log has a message: the record at Taken took the item of this key.
+type Note struct {
+	Key   string
+	Taken Position
+}
 
 // View is what one look at a run shows.
 type View struct {

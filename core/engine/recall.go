@@ -3,144 +3,111 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// A message is known by its kind, name and id. This file finds what a run knows of a message before
-// it is accepted.
+// A run knows a message by its kind, name and id. This file reads what a run knows of a message
+// before it accepts the message: in a few reads of one row each, however much the run has.
 
-// recalled is what is known of a message.
+// recalled is what a run knows of a message.
 type recalled struct {
 	// taken: a log has it, so that nothing follows from it a second time.
 	taken bool
-	// at is how far the log was read.
+	// at is the record that took it, as far as a note says.
 	at Position
+	// lies is its item, which lies in the inbox: taken or not.
+	lies *Item
 }
 
-// recall looks for a message in the inbox and the log of a run, after a place of the log that has
-// nothing of it. Another message of its kind, name and id is a [Conflict].
-func (e *Engine) recall(ctx context.Context, run string, message history.Mail, after Position) (recalled, error) {
-	if after == (Position{}) {
-		s, err := e.live.hold(ctx, run)
-		if err != nil {
-			return recalled{}, e.unavailable(err, "it was not accepted")
-		}
-		after = s.live.ignorantOf(message)
-		e.live.release(s)
+// known says whether the run has the message, so that it is not filed again.
+func (r recalled) known() bool { return r.taken || r.lies != nil }
+
+// before is the place before the record that took the message; as it is given where no note says it.
+func (r recalled) before(place Position) Position {
+	if r.at.Record == 0 {
+		return place
 	}
-	search := &messageSearch{e: e, run: run, message: message}
-	err := search.look(ctx, after)
+	return Position{r.at.Generation, r.at.Record - 1}
+}
+
+// recall reads what a run knows of a message. Another message of its kind, name and id is a
+// [Conflict].
+//
+// The inbox comes first. The author of a record that takes an item writes the note before it deletes
+// the item. So the item is there, or the note, or both.
+func (e *Engine) recall(ctx context.Context, to *Summary, message history.Mail) (known recalled, err error) {
+	key := message.Key(0) + to.recipient()
+	if known.lies, err = e.Runs.Item(ctx, to.Run, key); err == nil {
+		known.at, err = e.Runs.Noted(ctx, to.Run, key)
+	}
+	var there history.Mail
+	if known.lies != nil {
+		there, _ = known.lies.Event.(history.Mail)
+	}
+	if known.taken = known.at != (Position{}); known.taken && err == nil {
+		there, err = e.messageAt(ctx, to.Run, known.at, message)
+	}
 	switch {
 	case errors.Is(err, history.ErrUnreadable): // the run is blocked, and keeps the message until it can be read
 	case err != nil:
 		return recalled{}, e.unavailable(err, "it was not accepted")
-	case search.found != nil && !sameMessage(search.found, message):
+	case there != nil && !sameMessage(there, message):
 		return recalled{}, fail(Conflict, "run %q was sent another %s with the id %q: give this one an id of its own, or repeat that one as it was",
-			run, describeMessage(message), message.MailID())
+			to.Run, describeMessage(message), message.MailID())
 	}
-	return recalled{search.taken, search.at}, nil
+	return known, nil
 }
 
-// ignorantOf is how far a live run has read its log without meeting a message; the zero Position if
-// it has met it, or if there is no live run.
-func (l *live) ignorantOf(message history.Mail) Position {
-	if l == nil || l.exec == nil {
-		return Position{}
-	}
-	if _, known := l.ledger.heard(message); known {
-		return Position{}
-	}
-	return l.position
-}
-
-// messageSearch looks for a message by its name.
-type messageSearch struct {
-	e       *Engine
-	run     string
-	message history.Mail
-	found   history.Mail // the message of this name that is there
-	taken   bool
-	earlier bool // an earlier generation took it
-	at      Position
-}
-
-// look searches the inbox, then the present log after a place, then the logs of earlier generations
-// if one of them took it.
-func (s *messageSearch) look(ctx context.Context, after Position) error {
-	view, err := s.e.Runs.Look(ctx, s.run, after)
+// messageAt reads what the record says that took a message of this name: nil if it is not known any
+// more, as the log was deleted.
+func (e *Engine) messageAt(ctx context.Context, run string, at Position, message history.Mail) (history.Mail, error) {
+	rec, err := e.Runs.Record(ctx, run, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, item := range view.Inbox {
-		if start, ok := item.Event.(*history.Started); ok && start.Generation == view.Summary.Generation {
-			s.start(start)
-		} else if mail, ok := item.Event.(history.Mail); ok && !view.Summary.isFormer(item) && s.is(mail) {
-			s.found = mail
+	var events []history.Event
+	if rec != nil {
+		events = rec.Events
+	} else if at.Record == 1 { // a reset has begun a generation, whose start is still to be recorded
+		start, err := e.Runs.Item(ctx, run, (&history.Started{}).Key(at.Generation))
+		if err != nil || start == nil {
+			return nil, err
+		}
+		events = []history.Event{start.Event}
+	}
+	for _, event := range events {
+		if mail := mailOf(event); mail != nil && history.MessageName(mail) == history.MessageName(message) {
+			return mail, nil
 		}
 	}
-	if s.at = (Position{Generation: view.Summary.Generation}); s.at.Generation == after.Generation {
-		s.at.Record = after.Record
-	}
-	log := &logReader{runs: s.e.Runs, ctx: ctx, run: s.run, generation: s.at.Generation, page: view.Records, more: view.More, last: s.at.Record}
-	for {
-		rec, err := log.next()
-		if err != nil {
-			return err
-		}
-		if rec == nil {
-			break
-		}
-		s.at.Record = rec.Number
-		s.record(rec)
-	}
-	return s.lookBack(ctx)
+	return nil, nil
 }
 
-// lookBack finds what a message said that an earlier generation took; a log that was deleted cannot
-// tell.
-func (s *messageSearch) lookBack(ctx context.Context) error {
-	for generation := s.at.Generation - 1; s.found == nil && s.earlier && generation > 0; generation-- {
-		if err := s.e.eachRecord(ctx, s.run, generation, s.record); err != nil {
-			return err
+// mailOf is the message that an event is, or the reset that a start says has begun its generation.
+func mailOf(event history.Event) history.Mail {
+	switch event := event.(type) {
+	case history.Mail:
+		return event
+	case *history.Started:
+		if event.Reset != nil {
+			return event.Reset
 		}
 	}
 	return nil
 }
 
-func (s *messageSearch) record(rec *history.Record) {
-	for _, event := range rec.Events {
-		switch event := event.(type) {
-		case *history.Started:
-			s.start(event)
-		case history.Mail:
-			if s.is(event) {
-				s.found, s.taken = event, true
-			}
-		}
+// recallUnique says whether a run has taken a message whose id no other message can have, and of
+// which there is no note. It reads the log of the present generation.
+func (e *Engine) recallUnique(ctx context.Context, to *Summary, message history.Mail) (recalled, error) {
+	present, err := e.presentLedger(ctx, to)
+	if errors.Is(err, history.ErrUnreadable) {
+		return recalled{}, nil
+	} else if err != nil {
+		return recalled{}, e.unavailable(err, "it was not accepted")
 	}
-}
-
-// start notes whether a generation's start says that an earlier one took the message.
-func (s *messageSearch) start(start *history.Started) {
-	for _, signal := range start.Signals {
-		if s.is(signal) {
-			s.found, s.taken = signal, true
-		}
-	}
-	for _, mail := range start.Letters {
-		if s.is(mail) {
-			s.found, s.taken = mail, true
-		}
-	}
-	if slices.Contains(start.Mail, history.MessageName(s.message)) || slices.Contains(start.Mail, s.message.MailID()) {
-		s.taken, s.earlier = true, true
-	}
-}
-
-func (s *messageSearch) is(other history.Mail) bool {
-	return history.MessageName(other) == history.MessageName(s.message)
+	_, taken := present.heard(message)
+	return recalled{taken: taken}, nil
 }
 
 // sameMessage says whether two messages of one kind and name say the same.

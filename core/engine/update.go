@@ -47,17 +47,22 @@ func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name st
 		return UpdateAnswer{}, err
 	}
 	answer := UpdateAnswer{Accepted: Accepted{ID: request.ID}, update: update, of: summary.Started}
+	var known recalled
 	if summary.Status.Closed() {
-		if _, err := e.recall(ctx, request.Run, update, Position{}); err != nil {
-			return UpdateAnswer{}, err
+		if !request.Unique {
+			if known, err = e.recall(ctx, summary, update); err != nil {
+				return UpdateAnswer{}, err
+			}
 		}
-		err := e.findAnswer(ctx, request.Run, &answer, &answerSearch{from: summary.Generation})
+		answer.after = known.before(Position{Generation: summary.Generation})
+		err := e.findAnswer(ctx, request.Run, &answer, answer.search())
 		return answer, err
 	}
 	if answer.after, err = e.beforeAnswer(ctx, request.Run, update, summary.Generation); err != nil {
 		return UpdateAnswer{}, e.unavailable(err, "it was not accepted")
 	}
-	answer.Accepted, err = e.mail(ctx, request, summary, update)
+	answer.Accepted, known, err = e.mail(ctx, request, summary, update)
+	answer.after = known.before(answer.after)
 	return answer, err
 }
 
@@ -75,9 +80,21 @@ func (e *Engine) beforeAnswer(ctx context.Context, run string, update history.Ma
 	return Position{Generation: generation}, nil
 }
 
+// ignorantOf is how far a live run has read its log without meeting a message; the zero Position if
+// it has met it, or if there is no live run.
+func (l *live) ignorantOf(message history.Mail) Position {
+	if l == nil || l.exec == nil {
+		return Position{}
+	}
+	if _, known := l.ledger.heard(message); known {
+		return Position{}
+	}
+	return l.position
+}
+
 // AwaitUpdate waits until an update that was sent is completed or rejected, or the context ends, as [Engine.Update] does.
 func (e *Engine) AwaitUpdate(ctx context.Context, run string, sent UpdateAnswer) (UpdateAnswer, error) {
-	search := &answerSearch{at: sent.after, from: sent.after.Generation}
+	search := sent.search()
 	err := e.until(ctx, run, func() (bool, error) {
 		err := e.findAnswer(ctx, run, &sent, search)
 		return final(sent.Phase), err
@@ -94,8 +111,21 @@ func final(phase history.UpdatePhase) bool {
 
 // answerSearch remembers how far the log was searched.
 type answerSearch struct {
-	at   Position
-	from int // the earliest generation that is to be searched, unless one says that it is an earlier one that took the update
+	at Position
+	// from is the earliest place that is searched, unless the log says that a generation before it took
+	// the update.
+	from Position
+}
+
+// search begins a search for the answer.
+func (a *UpdateAnswer) search() *answerSearch { return &answerSearch{at: a.after, from: a.after} }
+
+// in is where the search of a generation begins.
+func (s *answerSearch) in(generation int) Position {
+	if s.from.Generation == generation {
+		return s.from
+	}
+	return Position{Generation: generation}
 }
 
 // findAnswer searches the log, from where the last search ended, for the update's answers.
@@ -111,17 +141,17 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 	}
 	present := view.Summary.Generation
 	if search.at.Generation != present {
-		search.at = Position{Generation: present}
+		search.at = search.in(present)
 	}
 	answered, earlier, err := e.searchLog(ctx, run, view, answer, search)
-	for g := present - 1; err == nil && !answered && g > 0 && (earlier || g >= search.from); g-- {
+	for g := present - 1; err == nil && !answered && g > 0 && (earlier || g >= search.from.Generation); g-- {
 		of := &View{Summary: &Summary{Generation: g}, More: true}
-		answered, earlier, err = e.searchLog(ctx, run, of, answer, &answerSearch{at: Position{Generation: g}})
+		answered, earlier, err = e.searchLog(ctx, run, of, answer, &answerSearch{at: search.in(g)})
 	}
 	if err != nil {
 		return e.unavailable(err, "the update is accepted, but its answer was not found out about")
 	}
-	search.from = present // the earlier ones have ended
+	search.from = search.in(present) // the earlier ones have ended
 	if final(answer.Phase) {
 		return nil
 	}

@@ -133,6 +133,22 @@ func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, "delete", run, fmt.Sprint(keys), func() error { return p.w.store.Delete(ctx, run, keys) })
 }
 
+func (p *port) Note(ctx context.Context, run string, notes []engine.Note) error {
+	return p.call(ctx, "note", run, fmt.Sprint(notes), func() error { return p.w.store.Note(ctx, run, notes) })
+}
+
+func (p *port) Noted(ctx context.Context, run, key string) (engine.Position, error) {
+	return got(ctx, p, "noted", run, key, func() (engine.Position, error) { return p.w.store.Noted(ctx, run, key) })
+}
+
+func (p *port) Item(ctx context.Context, run, key string) (*engine.Item, error) {
+	return got(ctx, p, "item", run, key, func() (*engine.Item, error) { return p.w.store.Item(ctx, run, key) })
+}
+
+func (p *port) Record(ctx context.Context, run string, at engine.Position) (*history.Record, error) {
+	return got(ctx, p, "record", run, fmt.Sprint(at), func() (*history.Record, error) { return p.w.store.Record(ctx, run, at) })
+}
+
 func (p *port) Discard(ctx context.Context, run string, generation int, keys []string) error {
 	return p.call(ctx, "discard", run, fmt.Sprint(keys), func() error { return p.w.store.Discard(ctx, run, generation, keys) })
 }

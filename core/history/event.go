@@ -82,6 +82,11 @@ type Mail interface {
 	// MailID is the id that the caller chose, or was given: a second message of the same id, kind
 	// and name is the same message.
 	MailID() string
+	// Chosen says whether a caller chose the id, so that another message may have it. Then the run
+	// keeps a note of where its log has the message.
+	Chosen() bool
+	// Choose says that a caller chose the id.
+	Choose()
 }
 
 // Resolution is implemented by the events that resolve a command by its sequence number.

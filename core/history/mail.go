@@ -3,15 +3,26 @@ package history
 // letter is the part that all mail shares.
 type letter struct {
 	filed
-	ID string
+	ID     string
+	chosen bool
 }
 
 func (l *letter) MailID() string { return l.ID }
+func (l *letter) Chosen() bool   { return l.chosen }
+func (l *letter) Choose()        { l.chosen = true }
 
-func (l *letter) readID(key []byte, r *reader) {
-	if string(key) == "id" {
+func (l *letter) write(w *writer) {
+	w.text("id", l.ID)
+	w.flagIf("chosen", l.chosen)
+}
+
+func (l *letter) readLetter(key []byte, r *reader) {
+	switch string(key) {
+	case "id":
 		l.ID = r.text()
-	} else {
+	case "chosen":
+		l.chosen = r.flag()
+	default:
 		r.skip()
 	}
 }
@@ -26,7 +37,7 @@ type SignalReceived struct {
 func (*SignalReceived) Kind() string     { return "signal" }
 func (e *SignalReceived) Key(int) string { return mailKey(e.ID, e.Kind(), e.Name) }
 func (e *SignalReceived) write(w *writer) {
-	w.text("id", e.ID)
+	e.letter.write(w)
 	w.text("name", e.Name)
 	w.payloadIf("input", e.Input)
 }
@@ -38,7 +49,7 @@ func (e *SignalReceived) read(key []byte, r *reader) {
 	case "input":
 		e.Input = r.payload()
 	default:
-		e.readID(key, r)
+		e.readLetter(key, r)
 	}
 }
 
@@ -59,7 +70,7 @@ type UpdateReceived struct {
 func (*UpdateReceived) Kind() string     { return "update" }
 func (e *UpdateReceived) Key(int) string { return mailKey(e.ID, e.Kind(), e.Name) }
 func (e *UpdateReceived) write(w *writer) {
-	w.text("id", e.ID)
+	e.letter.write(w)
 	w.text("name", e.Name)
 	w.payloadIf("input", e.Input)
 	w.flagIf("accepted", e.Accepted)
@@ -74,7 +85,7 @@ func (e *UpdateReceived) read(key []byte, r *reader) {
 	case "accepted":
 		e.Accepted = r.flag()
 	default:
-		e.readID(key, r)
+		e.readLetter(key, r)
 	}
 }
 
@@ -147,7 +158,7 @@ type CancelRequested struct {
 func (*CancelRequested) Kind() string     { return "cancel-requested" }
 func (e *CancelRequested) Key(int) string { return mailKey(e.ID, e.Kind(), "") }
 func (e *CancelRequested) write(w *writer) {
-	w.text("id", e.ID)
+	e.letter.write(w)
 	w.wordsIf("reason", e.Reason)
 }
 
@@ -155,7 +166,7 @@ func (e *CancelRequested) read(key []byte, r *reader) {
 	if string(key) == "reason" {
 		e.Reason = r.words()
 	} else {
-		e.readID(key, r)
+		e.readLetter(key, r)
 	}
 }
 
@@ -173,7 +184,7 @@ type TerminateRequested struct {
 func (*TerminateRequested) Kind() string     { return "terminate-requested" }
 func (e *TerminateRequested) Key(int) string { return mailKey(e.ID, e.Kind(), "") }
 func (e *TerminateRequested) write(w *writer) {
-	w.text("id", e.ID)
+	e.letter.write(w)
 	w.wordsIf("reason", e.Reason)
 }
 
@@ -181,7 +192,7 @@ func (e *TerminateRequested) read(key []byte, r *reader) {
 	if string(key) == "reason" {
 		e.Reason = r.words()
 	} else {
-		e.readID(key, r)
+		e.readLetter(key, r)
 	}
 }
 
@@ -224,7 +235,7 @@ func (e *ResetRequested) Base() Base {
 func (*ResetRequested) Kind() string     { return "reset-requested" }
 func (e *ResetRequested) Key(int) string { return mailKey(e.ID, e.Kind(), "") }
 func (e *ResetRequested) write(w *writer) {
-	w.text("id", e.ID)
+	e.letter.write(w)
 	w.int("generation", int64(e.Generation))
 	w.int("record", int64(e.Record))
 	w.intIf("of", int64(e.Of))
@@ -245,7 +256,7 @@ func (e *ResetRequested) read(key []byte, r *reader) {
 	case "reason":
 		e.Reason = r.words()
 	default:
-		e.readID(key, r)
+		e.readLetter(key, r)
 	}
 }
 

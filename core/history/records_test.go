@@ -42,7 +42,7 @@ func events() []history.Event {
 			Attributes: history.Attributes{"tier": history.Payload(`"gold"`), "gone": nil},
 			Signals:    []*history.SignalReceived{history.NewSignal("s-0", "note", nil), history.NewSignal("s-1", "note", history.Payload(`"x"`))},
 			Mail:       []string{"s-0", "s-1"}, Base: &history.Base{Generation: 2, Record: 9},
-			Letters: []history.Mail{filed("f0", history.NewSignal("s-2", "note", history.Payload(`"y"`))), update}}),
+			Letters: []history.Mail{filed("f0", history.NewSignal("s-2", "note", history.Payload(`"y"`))), update}, Reset: chosen(history.NewReset("r", 2, 9, "again"))}),
 		&history.ActivityResolved{Seq: 1, Result: history.Payload(`[1.5e3, "\u00e9"]`), Started: at, Number: 3, Worker: "w-1", Attempts: []history.Attempt{
 			{Number: 1, Started: at, Ended: at.Add(time.Second), Worker: "w-0", Failure: failure()}, {Number: 2}}},
 		filed("f2", &history.ActivityResolved{Seq: 2, Failure: failure()}),
@@ -51,7 +51,15 @@ func events() []history.Event {
 		filed("f3", history.NewSignal("s-2", "note", nil)), history.NewSignal("s-3", "nöte", history.Payload(`{}`)),
 		update, history.NewUpdate("", "", nil),
 		history.NewCancel("c", "no need"), history.NewCancel("c2", ""), history.NewTerminate("t", "enough"), history.NewReset("r", 2, 9, "again"),
+		chosen(history.NewSignal("a", "note", nil)), chosen(history.NewUpdate("a", "add", nil)), chosen(history.NewCancel("a", "")),
+		chosen(history.NewTerminate("a", "")), chosen(history.NewReset("a", 1, 1, "")),
 	}
+}
+
+// chosen is a message whose id its sender chose.
+func chosen[M history.Mail](message M) M {
+	message.Choose()
+	return message
 }
 
 // commands has every kind, with every field.

@@ -36,6 +36,8 @@ type Started struct {
 	// Letters are the signals and updates that came after the base, in order (in logs from before there were letters: Signals,
 	// and no updates). Updates that were rejected then are not among them; those that were accepted say so.
 	Letters []Mail
+	// Reset is the request that began this generation, where no record has it: the run had ended.
+	Reset *ResetRequested
 }
 
 // NewStarted makes the first event of a new generation, under this program's behavior version.
@@ -119,6 +121,12 @@ func (e *Started) write(w *writer) {
 		}
 		w.endList()
 	}
+	if e.Reset != nil {
+		w.name("reset")
+		w.begin()
+		e.Reset.write(w)
+		w.end()
+	}
 }
 
 func (e *Started) read(key []byte, r *reader) {
@@ -187,6 +195,11 @@ func (e *Started) read(key []byte, r *reader) {
 				return
 			}
 			e.Letters = append(e.Letters, letter)
+		}
+	case "reset":
+		e.Reset = &ResetRequested{}
+		for key, more := r.first(); more; key, more = r.next() {
+			e.Reset.read(key, r)
 		}
 	default:
 		r.skip()

@@ -188,7 +188,7 @@ var plays = map[string]func(*stage){
 	"phase-timeout": simple("phase", "20000000"), "patch-before": simple("patch-before", "2"), "patch-since": simple("patch-since", "2"),
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
-	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "reset-earlier": playResetToEarlier, "terminate": playTerminate, "under-way": playUnderWay,
+	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "reset-earlier": playResetToEarlier, "reset-ended": playResetOfAnEndedRun, "terminate": playTerminate, "under-way": playUnderWay,
 	"locks": playLocks, "ending": playEnding, "asked": playAsked,
 	"mistyped": playMistyped, "mistyped-as-error": playMistypedAsError,
 	"receives": playReceives, "mixed": simple("mixed", ""), "failing": simple("failing", ""),
@@ -418,6 +418,23 @@ func playResetToEarlier(s *stage) {
 		s.until(min(generation+4, 5), 1)
 	}
 	s.ends()
+}
+
+// playResetOfAnEndedRun resets a run that has ended, without its signals: no record has the request.
+func playResetOfAnEndedRun(s *stage) {
+	pass := func(generation int) {
+		s.until(generation, 1)
+		for _, id := range []string{"first", "second"} {
+			s.signal(fmt.Sprint(id, generation), "note", `"noted"`)
+		}
+		s.signal(fmt.Sprint("stop", generation), "stop", "")
+		s.ends()
+	}
+	s.start("resettable", "4")
+	pass(1)
+	_, err := s.node.Reset(s.t.Context(), s.mail("reset"), engine.ResetPoint{Generation: 1, Record: 1, ExcludeSignals: true}, "wrong price")
+	require.NoError(s.t, err)
+	pass(2)
 }
 
 func playTerminate(s *stage) {

@@ -47,6 +47,10 @@ const (
 	remove      = "delete"
 	discard     = "discard"
 	removeLog   = "delete-log"
+	note        = "note"
+	noted       = "noted"
+	getItem     = "item"
+	getRecord   = "record"
 	block       = "block"
 	unblock     = "unblock"
 	list        = "list"
@@ -68,7 +72,7 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, create, file, put, remove, discard, removeLog, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{look, records, getSummary, create, file, put, remove, discard, removeLog, note, noted, getItem, getRecord, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
 
 var sends = []string{sendResumes, sendTasks}
 
@@ -187,9 +191,9 @@ func rarity(kind fault, operation string) int {
 	switch operation {
 	case removeLog:
 		return 20
-	case discard, block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
+	case discard, note, getRecord, block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
-	case create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
+	case noted, getItem, create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
 		return 3
 	}
 	return 1

@@ -306,6 +306,22 @@ func (p *port) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, remove, run, fmt.Sprint(keys), func() error { return p.s.store.Delete(ctx, run, keys) })
 }
 
+func (p *port) Note(ctx context.Context, run string, notes []engine.Note) error {
+	return p.call(ctx, note, run, fmt.Sprint(notes), func() error { return p.s.store.Note(ctx, run, notes) })
+}
+
+func (p *port) Noted(ctx context.Context, run, key string) (engine.Position, error) {
+	return got(ctx, p, noted, run, key, func() (engine.Position, error) { return p.s.store.Noted(ctx, run, key) })
+}
+
+func (p *port) Item(ctx context.Context, run, key string) (*engine.Item, error) {
+	return got(ctx, p, getItem, run, key, func() (*engine.Item, error) { return p.s.store.Item(ctx, run, key) })
+}
+
+func (p *port) Record(ctx context.Context, run string, at engine.Position) (*history.Record, error) {
+	return got(ctx, p, getRecord, run, fmt.Sprint(at), func() (*history.Record, error) { return p.s.store.Record(ctx, run, at) })
+}
+
 func (p *port) Discard(ctx context.Context, run string, generation int, keys []string) error {
 	return p.call(ctx, discard, run, fmt.Sprint(generation, keys), func() error { return p.s.store.Discard(ctx, run, generation, keys) })
 }

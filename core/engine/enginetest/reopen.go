@@ -23,7 +23,9 @@ var reopenCases = []namedCase{
 		require.NoError(s.t, s.Due.DeleteDue(s.t.Context(), []engine.DueTimer{{At: epoch, Run: "r", Generation: 1, Seq: 1}}))
 		require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), fullTask("r", 1, 1)))
 		require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: "r", Generation: 1, Seq: 2}}))
+		s.note("r", engine.Note{Key: "mail#b", Taken: engine.Position{Generation: 1, Record: 2}})
 		s.reopen()
+		require.Equal(s.t, engine.Position{Generation: 1, Record: 2}, s.noted("r", "mail#b"))
 		view := s.look("r", engine.Position{})
 		summary.Blocked = block
 		sameSummary(s.t, summary, view.Summary)

@@ -18,7 +18,7 @@ import (
 func (d *double) step() {
 	d.t.Helper()
 	run := d.run()
-	switch d.random.IntN(22) {
+	switch d.random.IntN(23) {
 	case 0, 1:
 		d.create(run)
 	case 2, 3, 4:
@@ -56,6 +56,42 @@ func (d *double) step() {
 		d.task(run)
 	case 21:
 		d.seldom()
+	case 22:
+		d.known(run)
+	}
+}
+
+func (d *double) known(run string) {
+	d.t.Helper()
+	key := fmt.Sprint("mail#", d.random.IntN(3))
+	at := engine.Position{Generation: 1 + d.random.IntN(3), Record: 1 + d.random.IntN(4)}
+	switch d.random.IntN(4) {
+	case 0:
+		d.both("note", func(s *Stores) (string, error) {
+			if !d.there(run) {
+				return "", nil
+			}
+			return "", s.Runs.Note(d.t.Context(), run, []engine.Note{{Key: key, Taken: at}})
+		})
+	case 1:
+		d.both("noted", func(s *Stores) (string, error) {
+			noted, err := s.Runs.Noted(d.t.Context(), run, key)
+			return fmt.Sprint(noted), err
+		})
+	case 2:
+		key = d.item().Key
+		d.both("item", func(s *Stores) (string, error) {
+			item, err := s.Runs.Item(d.t.Context(), run, key)
+			return jsonOf(d.t, item), err
+		})
+	default:
+		d.both("record", func(s *Stores) (string, error) {
+			rec, err := s.Runs.Record(d.t.Context(), run, at)
+			if rec == nil {
+				return "", err
+			}
+			return textOf([]*history.Record{rec}), err
+		})
 	}
 }
 

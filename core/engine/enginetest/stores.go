@@ -43,7 +43,7 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 		name  string
 		cases []namedCase
 	}{
-		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"race", raceCases},
+		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"known", knownCases}, {"race", raceCases},
 		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
 		{"unreadable", unreadableCases},
 	} {

@@ -29,6 +29,9 @@ const (
 	taskPrefix = "task#" // beyond the summary, so that a look does not meet it
 )
 
+// notePrefix begins the keys of notes. They are beyond the summary, so that a look does not meet them.
+const notePrefix = "taken#"
+
 // tokenKey is the sort key of the key that signs tokens.
 const tokenKey = "token"
 
@@ -63,6 +66,8 @@ func placeOf(key string) (generation, number int, err error) {
 }
 
 func itemKey(key string) string { return itemPrefix + key }
+
+func noteKey(key string) string { return notePrefix + key }
 
 func taskKey(key engine.TaskKey) string {
 	return fmt.Sprintf("%s%09d#%d", taskPrefix, key.Generation, key.Seq)

@@ -140,11 +140,17 @@ func (s *Store) deleteRows(ctx context.Context, c call, pk string, sks []string)
 
 // deleteAll deletes rows by their keys, which are all different.
 func (s *Store) deleteAll(ctx context.Context, c call, keys []row) error {
-	for batch := range slices.Chunk(keys, writesInBatch) {
-		left := make([]types.WriteRequest, len(batch))
-		for i, key := range batch {
-			left[i].DeleteRequest = &types.DeleteRequest{Key: key}
-		}
+	writes := make([]types.WriteRequest, len(keys))
+	for i, key := range keys {
+		writes[i].DeleteRequest = &types.DeleteRequest{Key: key}
+	}
+	return s.writeAll(ctx, c, writes)
+}
+
+// writeAll writes rows without conditions, 25 in one request. No two writes are of the same row.
+func (s *Store) writeAll(ctx context.Context, c call, writes []types.WriteRequest) error {
+	for batch := range slices.Chunk(writes, writesInBatch) {
+		left := batch
 		err := s.persist(ctx, func() (again bool, err error) {
 			out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 				RequestItems: map[string][]types.WriteRequest{s.table: left}, ReturnConsumedCapacity: s.returns})

@@ -184,11 +184,21 @@ func (s *Store) deleteRun(ctx context.Context, run, listed string, before time.T
 	return err == nil, err
 }
 
-// DeleteLog leaves what Places keep of it until the run is deleted.
+// DeleteLog leaves what Places keep of it until the run is deleted. It reads all notes of the run, a
+// read unit for some 60 of them.
 func (s *Store) DeleteLog(ctx context.Context, run string, generation int) error {
-	_, err := s.deleteAmong(ctx, call{"expire a log", run}, run, &dynamodb.QueryInput{
+	c := call{"expire a log", run}
+	_, err := s.deleteAmong(ctx, c, run, &dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("pk = :run AND sk BETWEEN :from AND :to"),
 		ExpressionAttributeValues: row{":run": text(partition(run)), ":from": text(logKey(generation, 0)), ":to": text(logKey(generation, longestNumber))},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.deleteAmong(ctx, c, run, &dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("pk = :run AND begins_with(sk, :note)"),
+		FilterExpression:          aws.String("generation = :generation"),
+		ExpressionAttributeValues: row{":run": text(partition(run)), ":note": text(notePrefix), ":generation": number(int64(generation))},
 	})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -39,6 +40,7 @@ type run struct {
 	summary []byte
 	inbox   map[string]item
 	logs    map[int][]stored // by generation
+	notes   map[string]engine.Position
 }
 
 type item struct {
@@ -65,11 +67,11 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	}
 	view := &engine.View{Summary: summary}
 	for key, kept := range r.inbox {
-		event, err := history.DecodeEvent(kept.event)
+		item, err := kept.read(key)
 		if err != nil {
-			return nil, fmt.Errorf("item %q: %w", key, err)
+			return nil, err
 		}
-		view.Inbox = append(view.Inbox, engine.Item{Key: key, Event: event, Stamp: kept.stamp, Durable: kept.durable})
+		view.Inbox = append(view.Inbox, *item)
 	}
 	after := 0
 	if known.Generation == summary.Generation {
@@ -111,7 +113,7 @@ func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engin
 	}
 	s.count++
 	s.runs[summary.Run] = &run{
-		number: s.count, summary: text, inbox: map[string]item{start.Key: keep(start)}, logs: map[int][]stored{},
+		number: s.count, summary: text, inbox: map[string]item{start.Key: keep(start)}, logs: map[int][]stored{}, notes: map[string]engine.Position{},
 	}
 	return nil
 }
@@ -168,6 +170,7 @@ func (s *Store) DeleteLog(ctx context.Context, name string, generation int) erro
 	defer s.mu.Unlock()
 	if r := s.runs[name]; r != nil {
 		delete(r.logs, generation)
+		maps.DeleteFunc(r.notes, func(_ string, at engine.Position) bool { return at.Generation == generation })
 	}
 	return ctx.Err()
 }
@@ -243,6 +246,14 @@ func (s *Store) find(ctx context.Context, name string) (*run, *engine.Summary, e
 
 func keep(filed engine.Item) item {
 	return item{event: history.EncodeEvent(filed.Event), stamp: filed.Stamp, durable: filed.Durable}
+}
+
+func (i item) read(key string) (*engine.Item, error) {
+	event, err := history.DecodeEvent(i.event)
+	if err != nil {
+		return nil, fmt.Errorf("item %q: %w", key, err)
+	}
+	return &engine.Item{Key: key, Event: event, Stamp: i.stamp, Durable: i.durable}, nil
 }
 
 // page gives the records of a generation after a number, as many as fit.

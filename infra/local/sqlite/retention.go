@@ -107,6 +107,7 @@ func (e *expiring) remove(db *connection, r *run) error {
 		"INSERT INTO garbage(stream) SELECT stream FROM generation WHERE run = ?1",
 		"DELETE FROM generation WHERE run = ?1",
 		"DELETE FROM inbox WHERE run = ?1",
+		"DELETE FROM note WHERE run = ?1",
 	} {
 		if _, err := db.exec(text, r.number); err != nil {
 			return err
@@ -148,6 +149,7 @@ func (f *forgetting) apply(db *connection) error {
 	for _, text := range []string{
 		"INSERT INTO garbage(stream) SELECT stream FROM generation WHERE run = ?1 AND generation = ?2",
 		"DELETE FROM generation WHERE run = ?1 AND generation = ?2",
+		"DELETE FROM note WHERE run = ?1 AND generation = ?2",
 	} {
 		if _, err := db.exec(text, f.r.number, int64(f.generation)); err != nil {
 			return err

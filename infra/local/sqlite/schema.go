@@ -16,7 +16,7 @@ import (
 
 // migrations make each version of the schema from the one before; the first makes it from nothing. One that was released
 // is never changed.
-func migrations() []string { return []string{schema1, schema2, schema3, schema4} }
+func migrations() []string { return []string{schema1, schema2, schema3, schema4, schema5} }
 
 // A run has a number, in order of creation. Each of its generations has a stream: the first one the run's own number, the
 // others a number of their own, from the same count. A record's key is its stream and its number (see place).
@@ -94,6 +94,17 @@ CREATE TABLE seal(
 // schema4 has a place of its own for what no save of a task's state takes back.
 const schema4 = `
 ALTER TABLE task ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0; -- 1: the run asked it to stop
+`
+
+// A note says which record took a message whose id a caller chose.
+const schema5 = `
+CREATE TABLE note(
+  run        INTEGER NOT NULL,
+  key        TEXT    NOT NULL, -- of the inbox item
+  generation INTEGER NOT NULL,
+  record     INTEGER NOT NULL,
+  PRIMARY KEY(run, key)
+) WITHOUT ROWID;
 `
 
 // applicationID marks a file as ours, in its header: "RPRS".

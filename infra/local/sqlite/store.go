@@ -78,7 +78,7 @@ func (o Options) withDefaults() Options {
 // Store implements [engine.Runs], [engine.Directory], [engine.Due] and [engine.Tasks]. It may be used by any number of
 // goroutines.
 //
-// A write has been flushed to disk when its method returns, but for those of Delete, DeleteDue, DeleteTask, and SaveTask of
+// A write has been flushed to disk when its method returns, but for those of Note, Delete, DeleteDue, DeleteTask, and SaveTask of
 // an activity that is neither waiting nor cancelled: they show at once, and are flushed with the
 // next write or after
 // [Options.RideDelay]. A write that has begun is not given up when its context ends: it blocks for as long as the disk does.
@@ -103,6 +103,7 @@ type Store struct {
 	hot   hotRuns
 	tasks overlay[taskKey, task]
 	due   overlay[dueKey, struct{}]
+	notes overlay[noteKey, position]
 
 	queue   queue
 	backups sync.Mutex // held by whoever makes a backup
