@@ -82,7 +82,10 @@ func (d *double) known(run string) {
 		key = d.item().Key
 		d.both("item", func(s *Stores) (string, error) {
 			item, err := s.Runs.Item(d.t.Context(), run, key)
-			return jsonOf(d.t, item), err
+			if item == nil {
+				return "", err
+			}
+			return fmt.Sprint(item.Key, item.Stamp, string(history.EncodeEvent(item.Event))), err
 		})
 	default:
 		d.both("record", func(s *Stores) (string, error) {
