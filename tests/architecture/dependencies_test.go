@@ -24,7 +24,7 @@ var dependencies = map[string]string{
 	"github.com/aws/smithy-go":                      "errors and middleware of the AWS SDK",
 	"github.com/cockroachdb/datadriven":             "transcripts that tests are",
 	"github.com/danielgtaylor/huma/v2":              "the OpenAPI document",
-	"github.com/santhosh-tekuri/jsonschema/v6":      "tests that the OpenAPI document is one",
+	"github.com/santhosh-tekuri/jsonschema/v6":      "tests that the OpenAPI document is one, and that the schema of flows agrees with their parser",
 	"github.com/spf13/cobra":                        "the command line",
 	"github.com/stretchr/testify":                   "assertions of tests",
 	"go.uber.org/goleak":                            "tests that no goroutine is left behind",

@@ -121,7 +121,7 @@ func TestImportsCanFail(t *testing.T) {
 	for _, edge := range [][2]string{
 		{"core/history", "core/internal/machine"}, {"core/internal/machine", "core/internal/executor"}, {"core/internal/executor", "core/workflow"},
 		{"core/internal/executor", "core/internal/registry"}, {"core/workflow", "core/engine"}, {"core/activity", "core/workflow"},
-		{"core/workflow", "core/workflow/workflowtest"}, {"core/engine", "infra/local"}, {"core/flow", "core/internal/executor"}, {"core/flow", "core/script"},
+		{"core/workflow", "core/workflow/workflowtest"}, {"core/engine", "infra/local"}, {"core/flow", "core/internal/executor"}, {"core/flow", "core/script"}, {"core/flow/expr", "core/internal/machine"}, {"core/engine", "core/flow"},
 		{"infra/aws/dynamo", "infra/local/sqlite"}, {"infra/api", "infra/local"}, {"infra/local", "cmd/program"}, {"infra/system", "infra/local"},
 		{"workflows/order", "infra/local"}, {"functions/api", "cmd/reprise"}, {"cmd/reprise", "functions/api"}, {"cmd/reprise", "tests/bench"}, {"stray", "core/history"},
 	} {

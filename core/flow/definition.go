@@ -1,0 +1,155 @@
+package flow
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/reprise-run/reprise/core/flow/expr"
+)
+
+// Kind says what a node does.
+type Kind string
+
+// The kinds.
+const (
+	Executor  Kind = "executor"
+	Choice    Kind = "choice"
+	Parallel  Kind = "parallel"
+	Subflow   Kind = "subflow"
+	Timer     Kind = "timer"
+	Foreach   Kind = "foreach"
+	WaitEvent Kind = "wait_event"
+	Approval  Kind = "approval"
+)
+
+// Kinds lists the kinds.
+var Kinds = []Kind{Executor, Choice, Parallel, Subflow, Timer, Foreach, WaitEvent, Approval}
+
+// Definition is a flow that was parsed and checked, or a subflow of one. It does not change.
+type Definition struct {
+	Start string
+	Nodes []*Node // in the order of the source
+	Edges []Edge  // in the order of the source
+
+	nodes map[string]*Node
+	next  map[exit]string
+}
+
+// Edge leads from a node to the next one, if the node ended with the action.
+type Edge struct {
+	From   string
+	Action string // [DefaultAction] if the source has none
+	To     string // empty: the flow ends
+}
+
+// DefaultAction is the action of the edge that is taken when a node's own action has none.
+const DefaultAction = "default"
+
+// exit is a node with an action.
+type exit struct{ from, action string }
+
+// Node gives a node by its key; nil if there is none.
+func (d *Definition) Node(key string) *Node { return d.nodes[key] }
+
+// Next is the node that follows a node which ended with an action. Empty: the flow ends. False: no
+// edge leads on.
+func (d *Definition) Next(from, action string) (to string, found bool) {
+	if to, found = d.next[exit{from, action}]; found {
+		return to, true
+	}
+	to, found = d.next[exit{from, DefaultAction}]
+	return to, found
+}
+
+// Node is one node of a flow. Fields that its kind does not have are zero.
+type Node struct {
+	Key    string
+	Kind   Kind
+	Params map[string]json.RawMessage
+	Prep   Prep
+	Post   Post
+
+	// Service of an executor or a foreach; Services of a parallel.
+	Service  string
+	Services []string
+	// Workflow is the name of the Go workflow or the published definition that a subflow runs as a
+	// child; empty if it has a flow of its own.
+	Workflow string
+	Subflow  *Definition
+
+	Cases         []Case
+	DefaultAction string
+
+	// MaxRetries is how often what failed is tried again, Wait how long before.
+	MaxRetries int
+	Wait       time.Duration
+	// CallTimeout is how long one call of a service may take. Zero: a minute.
+	CallTimeout time.Duration
+	// MaxAttempts, AttemptDelay and WeightedByLoad say how one call goes through the workers of a
+	// service.
+	MaxAttempts    int
+	AttemptDelay   time.Duration
+	WeightedByLoad bool
+
+	Concurrent  bool
+	MaxParallel int // zero or less: all at once
+	Strategy    Strategy
+	// ToleratedCount and ToleratedPercentage say how many failed calls do not fail the node.
+	ToleratedCount      int
+	ToleratedPercentage float64
+}
+
+// Prep says what the input of a node is.
+type Prep struct {
+	Key *Source           // the whole input
+	Map map[string]Source // the members of the input; it takes precedence
+}
+
+// Source is where a value comes from.
+type Source struct {
+	Text      string
+	reference expr.Reference
+}
+
+// Post says what becomes of a node's result.
+type Post struct {
+	OutputKey    string
+	OutputMap    map[string]string
+	ActionStatic string
+	ActionKey    string
+
+	output map[string]expr.Path
+	action expr.Path
+}
+
+// Case is a case of a choice: the action if the expression holds.
+type Case struct {
+	Action string
+	Expr   *expr.Expr
+}
+
+// Strategy says what a failure inside a node means to the node.
+type Strategy string
+
+// The strategies. "continue" is another name of IgnoreErrors.
+const (
+	CollectErrors Strategy = "collect_errors" // all calls are made, then the node fails
+	FailFast      Strategy = "fail_fast"      // the first failure too many fails the node
+	IgnoreErrors  Strategy = "ignore_errors"  // failed results are null, and the node succeeds
+	RetryAgain    Strategy = "retry"          // as max_retries says
+)
+
+// HTTP and Go are how the name of a service begins: which executor performs its calls.
+const (
+	HTTP = "http:" // a worker that offers the service; the prefix may be left out
+	Go   = "go:"   // a Go activity that the program registers
+)
+
+// Activity is the name of the activity that a service's calls are.
+func Activity(service string) string {
+	if name, is := strings.CutPrefix(service, Go); is {
+		return name
+	}
+	return HTTP + strings.TrimPrefix(service, HTTP)
+}

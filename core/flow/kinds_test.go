@@ -1,0 +1,198 @@
+package flow_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/core/workflow/workflowtest"
+)
+
+// kind is one node of a kind, in the forms that TestKinds tries.
+type kind struct {
+	name string
+	// good and bad are the fields of the node "n" when it succeeds and when it fails. post is "ok".
+	good, bad string
+	// retried is a node that fails twice, then succeeds; empty if the kind has no retries.
+	retried string
+	// waiting is a node that runs for an hour, unless it is canceled.
+	waiting string
+	// failsBy is the action of the failed node.
+	failsBy string
+	// rows are those of good.
+	rows []string
+}
+
+var kinds = []kind{
+	{ // S4.8
+		name: "executor", good: `"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad: `"service": "fail", "post": {"action_static": "ok"}`, failsBy: "default",
+		retried: `"service": "flaky", "max_retries": 2, "wait_ms": 5000, "post": {"action_static": "ok"}`,
+		waiting: `"service": "slow", "call_timeout_ms": 7200000`, rows: []string{"n 1 ok ok"},
+	},
+	{
+		name: "choice", good: `"choice_cases": [{"action": "ok", "expr": {"eq": ["$params.list[0]", 1]}}], "prep": {"input_key": "$params.list"}, "post": {"output_key": "out"}`,
+		bad: `"choice_cases": [{"action": "ok", "expr": {"not": {"and": [` + costly + `]}}}]`, failsBy: "default",
+		rows: []string{"n 1 ok ok"},
+	},
+	{
+		name: "parallel", good: `"parallel_services": ["sum", "sum"], "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad: `"parallel_services": ["sum", "fail"], "prep": {"input_key": "$params.list"}, "post": {"action_static": "bad", "output_key": "out"}`, failsBy: "bad",
+		retried: `"parallel_services": ["flaky"], "max_retries": 2, "wait_ms": 5000, "post": {"action_static": "ok"}`,
+		waiting: `"parallel_services": ["slow", "slow"], "call_timeout_ms": 7200000`,
+		rows:    []string{"n[sum] 1 ok", "n[sum#2] 1 ok", "n 1 ok ok"},
+	},
+	{
+		name: "subflow", good: `"subflow": {"start": "a", "nodes": {"a": {"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "m"}}}}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad: `"subflow": {"start": "a", "nodes": {"a": {"service": "fail"}}}, "post": {"action_static": "bad"}`, failsBy: "bad",
+		retried: `"subflow": {"start": "a", "nodes": {"a": {"service": "flaky"}}}, "max_retries": 2, "wait_ms": 5000, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
+		waiting: `"subflow": {"start": "a", "nodes": {"a": {"service": "slow", "call_timeout_ms": 7200000}}}`, rows: []string{"n/a 1 ok"},
+	},
+	{
+		name: "timer", good: `"params": {"delay_ms": 1500}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		waiting: `"params": {"delay_ms": 3600000}`, rows: []string{"n 1 ok ok"},
+	},
+	{
+		name: "foreach", good: `"service": "transform", "params": {"mul": 2}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad: `"service": "fail", "prep": {"input_key": "$params.list"}, "post": {"action_static": "bad"}`, failsBy: "bad",
+		retried: `"service": "flaky", "prep": {"input_key": "$params.list"}, "max_retries": 2, "wait_ms": 5000, "post": {"action_static": "ok"}`,
+		waiting: `"service": "slow", "prep": {"input_key": "$params.list"}, "call_timeout_ms": 7200000`,
+		rows:    []string{"n[0] 1 ok", "n[1] 1 ok", "n 1 ok ok"},
+	},
+	{
+		name: "wait_event", good: `"params": {"signal_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad: `"params": {"signal_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "bad"}`, failsBy: "bad",
+		retried: `"params": {"signal_key": "$shared.late", "timeout_ms": 5000}, "max_retries": 2, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
+		waiting: `"params": {"signal_key": "$shared.never"}`, rows: []string{"n 1 ok ok"},
+	},
+	{
+		name: "approval", good: `"params": {"approval_key": "$params.answer"}, "post": {"output_key": "out"}`,
+		bad: `"params": {"approval_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "ok"}`, failsBy: "timeout",
+		waiting: `"params": {"approval_key": "$shared.never"}`, rows: []string{"n 1 ok ok"},
+	},
+}
+
+// costly is an expression that reads more than a choice may, with params.big.
+var costly = repeated(`{"eq": ["$params.big", "$params.big"]}`, 900)
+
+var outs = map[string]string{
+	"executor": `3`, "choice": `[1, 2]`, "parallel": `[3, 3]`, "subflow": `{"m": 3}`, "timer": `[1, 2]`, "foreach": `[2, 4]`, "wait_event": `[1, 2]`, "approval": `"ok"`,
+}
+
+func (k kind) flow(fields, edges string) string {
+	return `{"start": "n", "nodes": {"n": {"kind": "` + k.name + `", ` + fields + `}, "next": {"kind": "timer", "params": {"delay_ms": 1}, "post": {"action_static": "end"}}}, "edges": [` + edges + `]}`
+}
+
+// edge leads from the node to the next one. The other one makes the next node reachable, and is not taken.
+func edge(action string) string { return `{"from": "n", "action": "` + action + `", "to": "next"}` }
+
+func params(k kind) string {
+	if k.name == "choice" {
+		return `{"list": [1, 2], "answer": "ok", "big": [` + repeated(`"0123456789"`, 50_000) + `]}`
+	}
+	return `{"list": [1, 2], "answer": "ok"}`
+}
+
+// TestKinds: every kind × success, failure with and without an edge, retry, cancel. Each case is
+// replayed after every activation.
+//
+// S4.6 S4.8 S4.13 S4.20 S4.21 S4.22 S4.24 S4.25 S4.26 S4.57
+func TestKinds(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Run("success", func(t *testing.T) {
+				w := newWorld(t)
+				w.succeed(k.flow(k.good, edge("ok")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
+				require.Equal(t, append(k.rows, "next 1 ok end"), w.rows())
+				require.Equal(t, "end", w.state().Action)
+				require.Empty(t, w.state().Node)
+			})
+			t.Run("success without an edge", func(t *testing.T) { // S4.26
+				w := newWorld(t)
+				w.succeed(k.flow(k.good, edge("other")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
+				require.Equal(t, "ok", w.state().Action)
+			})
+			if k.bad != "" {
+				t.Run("failure with an edge", func(t *testing.T) { // S4.24
+					w := newWorld(t)
+					_, err := w.run(k.flow(k.bad, edge(k.failsBy)), params(k))
+					require.NoError(t, err)
+					require.Contains(t, w.rows(), "next 1 ok end")
+				})
+				t.Run("failure with the default edge", func(t *testing.T) {
+					w := newWorld(t)
+					_, err := w.run(k.flow(k.bad, edge("default")), params(k))
+					require.NoError(t, err)
+					require.Contains(t, w.rows(), "next 1 ok end")
+				})
+				t.Run("failure without an edge", func(t *testing.T) { // S4.24
+					w := newWorld(t)
+					node := "n"
+					if k.name == "subflow" {
+						node = "n/a"
+					}
+					w.fail(k.flow(k.bad, edge("other")), params(k), node, "")
+					require.NotContains(t, w.rows(), "next 1 ok end")
+					require.Empty(t, w.state().Node)
+				})
+			}
+			if k.retried != "" {
+				t.Run("retry", func(t *testing.T) { // S4.22
+					w := newWorld(t)
+					w.At(12*time.Second, func() { w.set("late", `"x"`) })
+					_, err := w.run(k.flow(k.retried, edge("ok")), `{"list": [1]}`)
+					require.NoError(t, err)
+					errs := 0
+					page := w.rows()
+					for _, row := range page {
+						if strings.Contains(row, " error ") {
+							errs++
+						}
+					}
+					require.Equal(t, 2, errs, "%v", page)
+					require.Contains(t, page, "next 1 ok end")
+				})
+			}
+			if k.waiting != "" {
+				t.Run("cancel", func(t *testing.T) { // S4.25
+					w := newWorld(t)
+					workflowtest.Mock(w.Env, service("slow"), slow)
+					w.At(time.Minute, func() {
+						require.Equal(t, "n", append(w.state().Path, w.state().Node)[0])
+						workflowtest.Cancel(w.Env, "enough")
+					})
+					_, err := w.run(k.flow(k.waiting, edge("default")), `{"list": [1, 2]}`)
+					require.ErrorIs(t, err, workflow.ErrCancelled)
+					require.Less(t, w.Elapsed(), 2*time.Minute)
+					rows := w.rows()
+					require.Contains(t, rows[len(rows)-1], " 0 canceled canceled")
+					require.Equal(t, "canceled", w.state().Action)
+				})
+			}
+		})
+	}
+}
+
+// S4.25 S4.50 S4.54: what a canceled node waited for has no effect later, and the cause is in the error.
+func TestCancelNamesTheReason(t *testing.T) {
+	w := newWorld(t)
+	w.At(time.Minute, func() { workflowtest.Cancel(w.Env, "not needed any more") })
+	_, err := w.run(`{"start": "n", "nodes": {"n": {"kind": "approval", "params": {"approval_key": "$shared.a"}}}}`, `{}`)
+	require.True(t, errors.Is(err, workflow.ErrCancelled))
+	require.ErrorContains(t, err, "not needed any more")
+}
+
+// A log that was recorded replays for ever: interpreters to come decide the same.
+func TestRecordedLogs(t *testing.T) {
+	w := newWorld(t)
+	w.At(3*time.Second, func() { w.set("go", "true") })
+	_, err := w.run(allKinds, `{"list": [1, 2, 3]}`)
+	require.NoError(t, err)
+	f := mustFlow(allKinds)
+	record(t, "testdata/all-kinds.json", workflowtest.Export(w.Env))
+	workflowtest.ReplayFiles(t, "testdata/all-kinds.json", f)
+}

@@ -1,0 +1,105 @@
+package flow
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// State is what a run of a flow shows of itself. The run publishes it whenever it changes, without
+// large values of the shared state. The query "state" gives it whole.
+type State struct {
+	// Node is the key of the node that runs, and Path the subflows around it, outermost first. Both
+	// are empty once the flow has ended.
+	Node string   `json:"node"`
+	Path []string `json:"path,omitempty"`
+	Kind Kind     `json:"kind,omitempty"`
+	// Action is that of the last node that ended.
+	Action string `json:"action"`
+	// Steps counts the nodes that were entered, those of subflows too.
+	Steps  int    `json:"steps"`
+	Shared object `json:"shared"`
+	// Omitted are the sizes in bytes of members of the shared state that are too large to be
+	// published.
+	Omitted map[string]int `json:"omitted,omitempty"`
+	// WaitsFor is the reference that a waiting node looks at, and Due when it or a timer ends.
+	WaitsFor string    `json:"waitsFor,omitempty"`
+	Due      time.Time `json:"due,omitzero"`
+	// Calls is the progress of a foreach or a parallel. Only the query has it.
+	Calls *Calls `json:"calls,omitempty"`
+}
+
+// Calls counts the calls of a foreach or a parallel.
+type Calls struct {
+	Total  int `json:"total"`
+	Ended  int `json:"ended"`
+	Failed int `json:"failed"`
+}
+
+// Bounds of a published state. It lies in the summary of the run, which is written with each change.
+const (
+	longestPublished = 1024 // bytes of one member of the shared state
+	mostPublished    = 4096 // bytes of all
+	mostOmitted      = 20   // members whose sizes are listed
+)
+
+// show gives the state. A published one has bounds.
+func (r *run) show() State {
+	f := r.innermost()
+	s := State{Action: r.Last, Steps: r.Steps, Shared: r.Frame.Shared}
+	if r.ended {
+		return s
+	}
+	s.Node, s.Path = f.Node, path(f)
+	if n := r.node; n != nil {
+		s.Kind = n.Kind
+	}
+	s.WaitsFor = r.waitsFor
+	if f.Now != nil {
+		s.Due = f.Now.Due
+		if fan := f.Now.Fan; fan != nil {
+			s.Calls = &Calls{Total: fan.total, Ended: fan.ended, Failed: len(fan.Errors)}
+		}
+	}
+	return s
+}
+
+// publish has the run show its state.
+func (r *run) publish(ctx workflow.Context) {
+	s := r.show()
+	s.Calls = nil
+	s.Shared, s.Omitted = bounded(s.Shared)
+	workflow.PublishState(ctx, s)
+}
+
+// bounded gives the small members of an object, and the sizes of the others.
+func bounded(shared object) (kept object, omitted map[string]int) {
+	kept = object{}
+	left := mostPublished
+	for _, name := range slices.Sorted(maps.Keys(shared)) {
+		size := len(name) + len(shared[name])
+		if size <= longestPublished && size <= left {
+			kept[name] = shared[name]
+			left -= size
+			continue
+		}
+		if omitted == nil {
+			omitted = map[string]int{}
+		}
+		if len(omitted) < mostOmitted {
+			omitted[name] = len(shared[name])
+		}
+	}
+	return kept, omitted
+}
+
+// path lists the subflow nodes around a frame, outermost first.
+func path(f *frame) (names []string) {
+	for f = f.up; f != nil; f = f.up {
+		names = append(names, f.Node)
+	}
+	slices.Reverse(names)
+	return names
+}
