@@ -115,7 +115,7 @@ N := 100
 SEED := 1
 FILES := .
 ONLY := .
-ALSO := ./tests/simulation ^TestSeeds$$ -seeds=300 -quick
+ALSO := ./infra/local,./tests/simulation ^TestSeeds$$ -seeds=300 -quick
 
 mutants: ## Change PKG in N=100 small ways; list those that no test notices (SEED, FILES, ONLY, ALSO) [3 min]
 	@go run ./tests/mutants -pkg '$(PKG)' -n $(N) -seed $(SEED) -files '$(FILES)' -only '$(ONLY)' -also '$(ALSO)'

@@ -432,6 +432,10 @@ func TestLogsOfEarlierGenerations(t *testing.T) {
 		left := kept(w)
 		require.Equal(w.t, 1, left[0], "a start that is asked for again is known by it")
 		require.LessOrEqual(w.t, len(left), 3*3+2)
+		oldest := w.log("r", 31)[0].Events[0].(*history.Started).Logs.First
+		for g := oldest; g <= 31; g++ {
+			require.Contains(w.t, left, g, "its start says that the logs since %d are kept", oldest)
+		}
 		for g := 31 - 3; g <= 31; g++ {
 			require.Contains(w.t, left, g, "it ended less than a retention ago")
 		}

@@ -33,6 +33,7 @@ type world struct {
 	letters    []*letter
 	faults     []*fault
 	calls      int
+	made       map[string]int // calls, by operation
 	delivered  int
 	ids        int
 	journal    []string
@@ -65,7 +66,7 @@ func simulateAs(t *testing.T, together bool, define func(w *world) []workflow.De
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, store: memory.New(), together: together, define: define, changed: make(chan struct{}, 1),
-			sent: map[string]int{}, ran: map[string]int{}, running: map[string]*process{}}
+			made: map[string]int{}, sent: map[string]int{}, ran: map[string]int{}, running: map[string]*process{}}
 		defer w.end()
 		test(w)
 	})
@@ -309,6 +310,7 @@ func (w *world) call(ctx context.Context, p *process, op, subject, detail string
 		return errDead
 	}
 	w.calls++
+	w.made[op]++
 	f := w.match(p, op, subject)
 	if f == nil {
 		w.note("%s %s %s %s", p.name, op, subject, detail)
