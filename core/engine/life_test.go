@@ -668,6 +668,9 @@ func TestRequestsToChildrenOutliveAProcess(t *testing.T) {
 
 func TestChildIDInUse(t *testing.T) {
 	define := withPatient(only("main", func(_ *world, ctx workflow.Context, n int) (string, error) {
+		if err := workflow.Sleep(ctx, time.Second); err != nil { // the child is not the first call
+			return "", err
+		}
 		_, err := workflow.ExecuteChild(ctx, patient.With(workflow.ChildOptions{ID: "taken"}), n)
 		return workflow.FailureType(err), nil
 	}))

@@ -29,6 +29,12 @@ func TestEnvironment(t *testing.T) {
 		_, err := readEnvironment(getenv)
 		require.Equal(t, ok, err == nil, days)
 	}
+	given["REPRISE_RETENTION_DAYS"] = ""
+	for shards, ok := range map[string]bool{"8": true, "1024": true, "7": false, "1025": false, "x": false} {
+		given["REPRISE_SHARDS"] = shards
+		_, err := readEnvironment(getenv)
+		require.Equal(t, ok, err == nil, shards)
+	}
 	delete(given, "REPRISE_TABLE")
 	delete(given, "REPRISE_TASKS")
 	_, err = readEnvironment(getenv)

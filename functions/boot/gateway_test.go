@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/infra/api"
 )
 
@@ -109,6 +111,26 @@ func TestTheDocumentOfADeployment(t *testing.T) {
 			require.Equal(t, "awsSigv4", document.Components.SecuritySchemes["sigv4"]["x-amazon-apigateway-authtype"])
 		}
 	}
+}
+
+// TestWhatADeploymentServes: a deployment counts the messages of its queues, rebuilds them, and names
+// its version. It refuses a request that its memory cannot hold.
+func TestWhatADeploymentServes(t *testing.T) {
+	b := newBench(t)
+	b.System = b.rebuilt(func(p *Parts) { p.Version, p.Memory = "7", memory.New(1<<20) })
+	handle, err := b.apiHandler()
+	require.NoError(t, err)
+	call := func(method, path, body string) answered {
+		event, err := json.Marshal(map[string]string{"httpMethod": method, "path": path, "body": body})
+		require.NoError(t, err)
+		return invoke(t, handle.(func(context.Context, json.RawMessage) (any, error)), string(event))
+	}
+	doctor := call("GET", "/v1/doctor", "").Body
+	require.Contains(t, doctor, "did not count its messages", "the fake queues are asked, and refuse")
+	require.Equal(t, http.StatusOK, call("POST", "/v1/rebuild", "").StatusCode)
+	require.Contains(t, call("GET", "/v1/info", "").Body, `"version":"7"`)
+	start := `{"workflow":"hello","input":"` + strings.Repeat("x", 2<<20) + `"}`
+	require.Equal(t, http.StatusRequestEntityTooLarge, call("POST", "/v1/runs", start).StatusCode)
 }
 
 // TestEventsThatAreNotHTTPAreErrors: an answer of any kind, a 404 too, would have SQS delete the

@@ -1,7 +1,9 @@
 package boot
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -108,6 +110,17 @@ func TestChoresHaveTimeOfTheirOwn(t *testing.T) {
 			require.Equal(t, slow.deletion, err == nil)
 		})
 	}
+}
+
+// TestTheScheduleReports: blocked runs are counted for the alarm, and a table that does not fit the
+// deployment is an error.
+func TestTheScheduleReports(t *testing.T) {
+	b := chores(t, &slowStore{})
+	var written bytes.Buffer
+	b.Metrics = &written
+	b.CheckTable = func(context.Context) error { return errors.New("fewer shards") }
+	require.ErrorContains(t, b.HandleSchedule(t.Context()), "fewer shards")
+	require.Contains(t, written.String(), `"BlockedRuns":1`)
 }
 
 // TestALearnedVersionUnblocks: where nothing names the deployment, the version counts that functions/activate
