@@ -227,7 +227,7 @@ func (v *visit) quiet(view *View) bool {
 	for _, rec := range view.Records {
 		log.Add(rec)
 	}
-	return !view.More && baseOf(view) == nil && !slices.ContainsFunc(log.Pending(), func(p machine.Pending) bool { return isStep(p.Command) })
+	return !view.More && baseOf(view) == nil && !slices.ContainsFunc(log.Pending(), func(p history.Pending) bool { return isStep(p.Command) })
 }
 
 // recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.

@@ -102,7 +102,7 @@ func (v *visit) readPast(ctx context.Context, generation int, asked history.Even
 			return nil, err
 		}
 	}
-	p.fold, err = v.e.foldWith(ctx, v.run, generation, func(rec *history.Record) {
+	p.fold, err = v.e.foldAll(ctx, v.run, generation, func(rec *history.Record) {
 		p.ledger.add(generation, rec)
 		if reset != nil && (base.Generation < generation || rec.Number > base.Record) {
 			p.note(rec)

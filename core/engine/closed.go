@@ -104,7 +104,7 @@ func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Su
 }
 
 // startLeft starts the children among some commands that go on without their parent.
-func (o *outbox) startLeft(ctx context.Context, pending []machine.Pending) error {
+func (o *outbox) startLeft(ctx context.Context, pending []history.Pending) error {
 	for _, p := range pending {
 		if outlives(p.Command) {
 			if err := o.child(ctx, p.Command.(*history.StartChild)); err != nil {

@@ -102,6 +102,7 @@ func names(rec *history.Record) bool {
 
 // put puts the record, which takes some items of the inbox, and continues only if it is there.
 func (v *visit) put(ctx context.Context, commit *Commit, items ...Item) (lost bool, err error) {
+	commit.Record.Checkpoint = v.slot.live.fold.Checkpoint(v.e.config.CheckpointAfter)
 	err = v.e.Runs.Put(ctx, commit)
 	if err != nil {
 		v.slot.drop() // its code is a record ahead of the log, or nobody knows

@@ -39,6 +39,9 @@ type Config struct {
 	// repeats one of them is not heard twice. What a queue delivers again is known without. Zero: 100.
 	// Each is some 30 bytes of the record that begins a generation, and 70 of a run in memory.
 	KnownMail int
+	// CheckpointAfter is how many records of a log come from one checkpoint to the next, at least:
+	// see [history.Checkpoint]. Zero: 64.
+	CheckpointAfter int
 	// Retention is how long the log of a generation is kept, at least, after the next one has begun, and two times longer at most
 	// where generations follow on each other. It must be more than an invocation lives and a message is kept: what comes later
 	// is not known. Zero: as long as the run. Resets reach no further back.
@@ -100,6 +103,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.KnownMail == 0 {
 		c.KnownMail = 100
+	}
+	if c.CheckpointAfter == 0 {
+		c.CheckpointAfter = checkpointAfter
 	}
 	if c.Poll == 0 {
 		c.Poll = 500 * time.Millisecond

@@ -75,7 +75,7 @@ func (e *Engine) Inspect(ctx context.Context, cursor string) (part Inspected, er
 		fired[timer] = true
 	}
 	var mu sync.Mutex
-	part.Next, err = e.sweep(ctx, cursor, func(ctx context.Context, run string) error {
+	part.Next, err = e.sweep(ctx, cursor, e.size, func(ctx context.Context, run string) error {
 		found, err := e.inspectRun(ctx, run, fired)
 		if err != nil {
 			return e.unavailable(err, fmt.Sprintf("run %q was not inspected", run))
@@ -103,7 +103,7 @@ type inspection struct {
 }
 
 func (e *Engine) inspectRun(ctx context.Context, run string, overdue map[DueTimer]bool) ([]Finding, error) {
-	view, err := e.Runs.Look(ctx, run, Position{})
+	view, err := e.Runs.Look(ctx, run, Newest)
 	switch {
 	case errors.Is(err, ErrNoRun):
 		return nil, nil

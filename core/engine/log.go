@@ -137,13 +137,9 @@ func (r *logReader) upTo(last int, each func(generation int, rec *history.Record
 	}
 }
 
-// fold reads all that counts for a generation without running its code.
-func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine.Fold, error) {
-	return e.foldWith(ctx, run, generation, func(*history.Record) {})
-}
-
-// foldWith is fold for those who need more of the generation's own records.
-func (e *Engine) foldWith(ctx context.Context, run string, generation int, own func(*history.Record)) (*machine.Fold, error) {
+// foldAll is fold for callers that need each of the generation's own records. It reads all that
+// counts for the generation.
+func (e *Engine) foldAll(ctx context.Context, run string, generation int, own func(*history.Record)) (*machine.Fold, error) {
 	whole, last := &machine.Fold{}, 0
 	err := e.eachThatCounts(ctx, run, generation, Position{}, func(g int, rec *history.Record) error {
 		whole.Generation = g

@@ -21,7 +21,9 @@ type live struct {
 	time     time.Time        // of the last record
 	closes   history.Terminal // the command that closed the generation, if it is closed
 	// base is what was pending in the record that a reset had the run go on from, by number.
-	base map[int64]machine.Pending
+	base map[int64]history.Pending
+	// fold has the pending commands, for checkpoints.
+	fold *machine.Fold
 	// events and commands of the log, and the bytes of the values in them: see [live.weight].
 	events, bytes int
 }
@@ -35,7 +37,7 @@ func (l *live) close() {
 // retire keeps of a run that has ended only where its log ends: most of those who look at it once more find nothing new.
 func (l *live) retire() {
 	l.close()
-	l.exec, l.ledger, l.base, l.summary = nil, nil, nil, nil
+	l.exec, l.ledger, l.base, l.fold, l.summary = nil, nil, nil, nil, nil
 }
 
 // known is the position to look from; the zero one without a live run.
@@ -116,6 +118,7 @@ func (l *live) note(rec *history.Record) {
 	l.position.Record = rec.Number
 	l.time = rec.Time
 	l.closes = rec.Closes()
+	l.fold.Add(rec)
 	l.weigh(rec)
 }
 
@@ -133,10 +136,11 @@ func (e *Engine) newLive(ctx context.Context, view *View) (*live, error) {
 	if !ok {
 		return nil, e.unregistered(summary.Workflow)
 	}
-	l := &live{ledger: &ledger{}, summary: summary, position: Position{Generation: summary.Generation}}
+	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, position: Position{Generation: summary.Generation}}
 	l.exec = executor.New(executor.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
 	base := baseOf(view)
 	if base == nil {
+		l.fold.Generation = summary.Generation
 		return l, nil
 	}
 	err := e.guard(l.exec, func() error { return e.replayBase(ctx, l, summary.Run, *base) })
@@ -182,16 +186,15 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 	if err != nil {
 		return err
 	}
-	fold := &machine.Fold{}
 	for _, segment := range segments {
-		fold.Generation = segment.Generation
+		l.fold.Generation = segment.Generation
 		log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: segment.Generation, more: true}
 		err := l.exec.Replay(func() (*history.Record, error) {
 			rec, err := log.next()
 			if rec == nil || rec.Number > segment.Record {
 				return nil, err
 			}
-			fold.Add(rec)
+			l.fold.Add(rec)
 			l.weigh(rec)
 			return rec, err
 		})
@@ -199,8 +202,8 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 			return err
 		}
 	}
-	l.time = fold.Time
-	for _, p := range fold.Pending() {
+	l.time, l.fold.Generation = l.fold.Time, l.position.Generation
+	for _, p := range l.fold.Pending() {
 		set(&l.base, p.Command.Seq(), p)
 		if isStep(p.Command) && p.Cancel != nil { // whoever runs it knows
 			set(&l.ledger.asked, p.Command.Seq(), true)

@@ -35,10 +35,15 @@ type Ports struct {
 type Runs interface {
 	// Look reads a run: its summary, its inbox, and then what its current generation's log has after the record that the
 	// caller knows (all of it, if it knows another generation). The log may be given in part: see [View.More].
+	// If the caller knows [Newest], it gives the log's newest records, as [Runs.RecordsBefore] does.
 	// ErrNoRun if there is none; history.ErrUnreadable if what is stored cannot be read.
 	Look(ctx context.Context, run string, known Position) (*View, error)
 	// Records reads a part of one generation's log, in order: those after a number, as many as fit one page; none at its end.
 	Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error)
+	// RecordsBefore reads a part of one generation's log from its end: the last records before a
+	// number, in order, as many as fit one page, and [NewestRecords] at most; none at its beginning.
+	// It gives their checkpoints. The other reads say only which records have one.
+	RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error)
 	// Summary reads only that. ErrNoRun if there is none. history.ErrUnreadable if it cannot be read, beside what else is known: nil,
 	// or the run's generation, status, workflow and times. See [Shown].
 	Summary(ctx context.Context, run string) (*Summary, error)
@@ -84,6 +89,9 @@ type Sizer interface {
 	Size(ctx context.Context, run string) (int64, error)
 	// SizeOfSummary is Size without the log: what is read where only the summary is asked for.
 	SizeOfSummary(ctx context.Context, run string) (int64, error)
+	// SizeOfNewest is about how many bytes are stored of what Look gives for [Newest]. ErrNoRun if
+	// there is none.
+	SizeOfNewest(ctx context.Context, run string) (int64, error)
 	// SizeOfRecords is about how many bytes are stored of what Records would give.
 	SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error)
 }
@@ -97,6 +105,16 @@ type Note struct {
 	Taken Position
 }
 
+// Newest is the position of a caller of [Runs.Look] that needs only the newest records of the log.
+var Newest = Position{Record: -1}
+
+// checkpointAfter is how many records come between two checkpoints where nobody says.
+const checkpointAfter = 64
+
+// NewestRecords is how many records [Runs.RecordsBefore] gives at most: as many as a reader needs
+// of most logs.
+const NewestRecords = checkpointAfter + 1
+
 // View is what one look at a run shows.
 type View struct {
 	Summary *Summary
@@ -104,7 +122,8 @@ type View struct {
 	Inbox []Item
 	// Records of the current generation after the known ones, in order.
 	Records []*history.Record
-	// More: the log goes on after Records; the rest is read by [Runs.Records].
+	// More: the log has records after Records, for [Runs.Records] to read. Where the caller knew
+	// [Newest], it has records before them, for [Runs.RecordsBefore] to read.
 	More bool
 }
 

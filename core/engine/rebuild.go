@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // Rebuilt says what a rebuild found.
@@ -53,7 +52,7 @@ func (e *Engine) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 // harm.
 func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, next string, err error) {
 	var mu sync.Mutex
-	next, err = e.sweep(ctx, cursor, func(ctx context.Context, run string) error {
+	next, err = e.sweep(ctx, cursor, e.sizeOfNewest, func(ctx context.Context, run string) error {
 		of, err := e.rebuildRun(ctx, run)
 		mu.Lock()
 		defer mu.Unlock()
@@ -65,9 +64,15 @@ func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, 
 	return done, next, err
 }
 
+// eachOf does something with one run.
+type eachOf func(ctx context.Context, run string) error
+
 // sweep does something with the runs that are not finished, 16 at a time: with as many, and as many
-// pages of the store, as [Engine.RebuildPage] says of the cursor and the deadline.
-func (e *Engine) sweep(ctx context.Context, cursor string, do func(ctx context.Context, run string) error) (next string, err error) {
+// pages of the store, as [Engine.RebuildPage] says of the cursor and the deadline. Size is about how
+// many bytes it reads of a run at a time.
+func (e *Engine) sweep(
+	ctx context.Context, cursor string, size func(ctx context.Context, run string) int64, do eachOf,
+) (next string, err error) {
 	last, place, ours := strings.Cut(cursor, "#")
 	if cursor != "" && !ours {
 		return "", fail(Invalid, "%q is not a cursor of unfinished runs: take it from the page before", cursor)
@@ -78,7 +83,7 @@ func (e *Engine) sweep(ctx context.Context, cursor string, do func(ctx context.C
 			return "", e.unavailable(err, "the runs were not listed")
 		}
 		runs = runs[slices.Index(runs, last)+1:] // where it is not there any more, all of them: again does no harm
-		n, err := e.sweepRuns(ctx, runs, do)
+		n, err := e.sweepRuns(ctx, runs, size, do)
 		switch _, limited := ctx.Deadline(); {
 		case err != nil:
 			return "", err
@@ -99,7 +104,9 @@ const RebuildLabel = "rebuilds"
 
 // sweepRuns does something with runs, until the deadline is near: with the first n of them, one at
 // least.
-func (e *Engine) sweepRuns(ctx context.Context, runs []string, do func(ctx context.Context, run string) error) (n int, err error) {
+func (e *Engine) sweepRuns(
+	ctx context.Context, runs []string, size func(ctx context.Context, run string) int64, do eachOf,
+) (n int, err error) {
 	at := newPlaces(e.config.Memory, true)
 	var busy sync.WaitGroup
 	var mu sync.Mutex
@@ -114,7 +121,7 @@ func (e *Engine) sweepRuns(ctx context.Context, runs []string, do func(ctx conte
 		n++
 		busy.Go(func() {
 			defer at.leave()
-			taken, bad := at.take(ctx, run, copiesOfRun*e.size(ctx, run))
+			taken, bad := at.take(ctx, run, copiesOfRun*size(ctx, run))
 			if bad == nil {
 				pprof.Do(ctx, pprof.Labels(RebuildLabel, run), func(ctx context.Context) {
 					bad = do(ctx, run)
@@ -138,7 +145,7 @@ func (e *Engine) nearsItsEnd(ctx context.Context) bool {
 }
 
 func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err error) {
-	view, err := e.Runs.Look(ctx, run, Position{})
+	view, err := e.Runs.Look(ctx, run, Newest)
 	if errors.Is(err, history.ErrUnreadable) { // one such run must not keep the others from being brought back
 		return done, e.blockUnreadable(ctx, run, err)
 	} else if err != nil {
@@ -198,18 +205,6 @@ func answers(view *View) map[int64]bool {
 		}
 	}
 	return answered
-}
-
-// foldView is fold for a run that was looked at: most logs are in the view whole.
-func (e *Engine) foldView(ctx context.Context, run string, view *View) (*machine.Fold, error) {
-	if view.More || baseOf(view) != nil {
-		return e.fold(ctx, run, view.Summary.Generation)
-	}
-	whole := &machine.Fold{Generation: view.Summary.Generation}
-	for _, rec := range view.Records {
-		whole.Add(rec)
-	}
-	return whole, nil
 }
 
 // orphan tells an open child that its parent has closed, as the parent's closing record asks.

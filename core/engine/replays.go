@@ -147,11 +147,19 @@ func (e *Engine) SizeOfRecords(ctx context.Context, run string, generation, afte
 // size is about how many bytes the store has of a run. Zero where nothing is bounded, or where the
 // store cannot tell.
 func (e *Engine) size(ctx context.Context, run string) int64 {
-	store, ok := e.Runs.(Sizer)
-	if !ok || e.config.Memory == nil {
+	return e.boundedSize(ctx, run, Sizer.Size)
+}
+
+// sizeOfNewest is size for callers that read a log from its end.
+func (e *Engine) sizeOfNewest(ctx context.Context, run string) int64 {
+	return e.boundedSize(ctx, run, Sizer.SizeOfNewest)
+}
+
+func (e *Engine) boundedSize(ctx context.Context, run string, ask func(Sizer, context.Context, string) (int64, error)) int64 {
+	if e.config.Memory == nil {
 		return 0
 	}
-	size, err := store.Size(ctx, run)
+	size, err := e.sizeOf(ctx, run, ask)
 	if err != nil {
 		return 0 // the read that follows meets the same error, and reports it
 	}

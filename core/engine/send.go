@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/machine"
 )
 
 // longestDelay is what a queue can delay a message by (SQS: 15 minutes). A timer further away waits in a bucket (rule 8).
@@ -136,7 +135,7 @@ func (v *visit) finishDead(ctx context.Context, p *plan) error {
 	return v.finishEarlier(ctx, p.earlier, v.slot.live.summary)
 }
 
-func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {
+func commandsOf(pending []history.Pending) (commands []history.Sequenced) {
 	for _, p := range pending {
 		commands = append(commands, p.Command)
 	}
@@ -144,7 +143,7 @@ func commandsOf(pending []machine.Pending) (commands []history.Sequenced) {
 }
 
 // addPending does what a command asks for that has no answer yet, and what was asked of it since.
-func (o *outbox) addPending(ctx context.Context, p machine.Pending) error {
+func (o *outbox) addPending(ctx context.Context, p history.Pending) error {
 	before := len(o.tasks)
 	if err := o.add(ctx, p.Command, p.Time); err != nil {
 		return err

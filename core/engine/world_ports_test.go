@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
@@ -33,8 +34,17 @@ func got[T any](ctx context.Context, p *port, op, subject, detail string, do fun
 }
 
 func (p *port) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
-	return got(ctx, p, "look", run, "", func() (*engine.View, error) { return p.w.look(ctx, run, known) })
+	return got(ctx, p, "look", run, "", func() (*engine.View, error) {
+		view, err := p.w.look(ctx, run, known)
+		if view != nil {
+			p.w.reads(view.Records)
+		}
+		return view, err
+	})
 }
+
+// reads counts records that were read.
+func (w *world) reads(records []*history.Record) { w.locked(func() { w.read += len(records) }) }
 
 // tear has the next look wait between the summary and the rest, so that others can write: DynamoDB's queries see each item as
 // it is when they come to it.
@@ -67,11 +77,15 @@ func (w *world) look(ctx context.Context, run string, known engine.Position) (*e
 		return nil, err
 	}
 	summary := before.Summary
-	if known.Generation != summary.Generation {
+	if known != engine.Newest && known.Generation != summary.Generation {
 		known.Record = 0
 	}
 	if view.Summary = summary; late {
 		view.Inbox = before.Inbox
+	}
+	if known == engine.Newest {
+		view.Records, err = w.store.RecordsBefore(ctx, run, summary.Generation, math.MaxInt)
+		return view, err
 	}
 	view.Records, err = w.store.Records(ctx, run, summary.Generation, known.Record)
 	return view, err
@@ -95,10 +109,24 @@ func (p *port) Size(ctx context.Context, run string) (size int64, err error) {
 
 func (p *port) SizeOfSummary(context.Context, string) (int64, error) { return 0, nil }
 
+func (p *port) SizeOfNewest(ctx context.Context, run string) (int64, error) { return p.Size(ctx, run) }
+
 func (p *port) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
 
 func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
-	return got(ctx, p, "records", run, "", func() ([]*history.Record, error) { return p.w.store.Records(ctx, run, generation, after) })
+	return got(ctx, p, "records", run, "", func() ([]*history.Record, error) {
+		page, err := p.w.store.Records(ctx, run, generation, after)
+		p.w.reads(page)
+		return page, err
+	})
+}
+
+func (p *port) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+	return got(ctx, p, "records", run, "", func() ([]*history.Record, error) {
+		page, err := p.w.store.RecordsBefore(ctx, run, generation, before)
+		p.w.reads(page)
+		return page, err
+	})
 }
 
 func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error) {

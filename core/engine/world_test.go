@@ -44,6 +44,7 @@ type world struct {
 	running    map[string]*process
 	violations []string
 	longest    time.Duration // delay of a task
+	read       int           // records that the store has given
 	lost       bool          // a process died with its queues
 	stolen     bool          // a test took a letter out of a queue
 	torn       chan struct{} // what the next look waits for, halfway
@@ -147,7 +148,8 @@ var tokenKey = []byte("0123456789abcdef0123456789abcdef")
 func (w *world) newProcess(role string) *process {
 	p := &process{w: w, role: role, alive: map[string]bool{}}
 	p.ctx, p.cancel = context.WithCancel(w.t.Context())
-	config := engine.Config{Definitions: w.define(w), TokenKey: tokenKey, Worker: role, Version: "1"}
+	config := engine.Config{Definitions: w.define(w), TokenKey: tokenKey, Worker: role, Version: "1",
+		CheckpointAfter: 1} // a rebuild takes pending commands from checkpoints
 	if w.adjust != nil {
 		w.adjust(role, &config)
 	}
@@ -422,11 +424,16 @@ func (w *world) summary(run string) *engine.Summary {
 }
 
 // log gives one generation's records.
-func (w *world) log(run string, generation int) []*history.Record {
+func (w *world) log(run string, generation int) (records []*history.Record) {
 	w.t.Helper()
-	records, err := w.store.Records(context.Background(), run, generation, 0)
-	require.NoError(w.t, err)
-	return records
+	for {
+		page, err := w.store.Records(context.Background(), run, generation, len(records))
+		require.NoError(w.t, err)
+		if len(page) == 0 {
+			return records
+		}
+		records = append(records, page...)
+	}
 }
 
 // inbox gives the names of a run's items.

@@ -108,6 +108,7 @@ func writeRecord(w *writer, rec *Record) {
 		}
 		w.endList()
 	}
+	writeCheckpoint(w, rec.Checkpoint)
 	w.end()
 }
 
@@ -141,9 +142,15 @@ type Decoder struct {
 	names names
 }
 
-// Record reads one record. Its payloads are slices of data, which must not change afterwards.
-func (d *Decoder) Record(data []byte) (*Record, error) {
-	r := &reader{data: data, names: &d.names, fetch: d.Fetch}
+// Record reads one record. Its payloads are slices of data, which must not change afterwards. Of a
+// checkpoint it says only that there is one.
+func (d *Decoder) Record(data []byte) (*Record, error) { return d.record(data, false) }
+
+// RecordWithCheckpoint reads one record as Record does, and its checkpoint.
+func (d *Decoder) RecordWithCheckpoint(data []byte) (*Record, error) { return d.record(data, true) }
+
+func (d *Decoder) record(data []byte, checkpoints bool) (*Record, error) {
+	r := &reader{data: data, names: &d.names, fetch: d.Fetch, checkpoints: checkpoints}
 	rec, err := readRecord(r)
 	if err == nil {
 		err = r.finish()
@@ -230,6 +237,8 @@ func readRecord(r *reader) (*Record, error) {
 			for more := r.enter(); more; more = r.element() {
 				rec.Commands = append(rec.Commands, readCommand(r))
 			}
+		case "pending":
+			rec.Checkpoint = readCheckpoint(r)
 		default:
 			r.skip()
 		}

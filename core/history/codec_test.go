@@ -41,6 +41,40 @@ func TestCodecKeepsEverything(t *testing.T) {
 	}
 }
 
+// TestCheckpoints: a checkpoint reads back where it is asked for. Readers of logs are told that it is
+// there; what they show and export has none.
+func TestCheckpoints(t *testing.T) {
+	for _, c := range []*history.Checkpoint{checkpoint(), {}} {
+		rec := record()
+		without := history.AppendRecord(nil, rec)
+		rec.Checkpoint = c
+		text := history.AppendRecord(nil, rec)
+		again, err := new(history.Decoder).RecordWithCheckpoint(text)
+		require.NoError(t, err)
+		require.Equal(t, rec, again)
+
+		again, err = history.DecodeRecord(text)
+		require.NoError(t, err)
+		require.True(t, again.Checkpoint.Unread)
+		require.Empty(t, again.Checkpoint.Pending)
+		require.Equal(t, string(without), string(history.AppendRecord(nil, again)))
+	}
+	none, err := new(history.Decoder).RecordWithCheckpoint(history.AppendRecord(nil, record()))
+	require.NoError(t, err)
+	require.Nil(t, none.Checkpoint, "as in logs of versions that wrote none")
+	stored, err := new(history.Decoder).RecordWithCheckpoint([]byte(`{"v":1,"n":7,"pending":[` +
+		`{"time":"2030-01-02T03:04:05.6789Z","generation":1,"command":{"kind":"start-timer","seq":1,"duration":"1h0m0s"}},` +
+		`{"time":"2030-01-02T03:04:05.6789Z","generation":2,"command":{"kind":"schedule-activity","unit":"p0.p1","seq":2,"activity":"charge",` +
+		`"input":{"to":1}},"cancel":{"kind":"cancel-activity","seq":2}},` +
+		`{"generation":2,"command":{"kind":"start-child","seq":3,"workflow":"ship","input":[7]}}]}`))
+	require.NoError(t, err)
+	require.Equal(t, checkpoint(), stored.Checkpoint, "the stored form stays readable")
+	for _, wrong := range []string{`[{}]`, `[{"command":{"kind":"complete"}}]`, `[{"command":{"kind":"mark-patch","id":"p"}}]`, `7`} {
+		_, err := new(history.Decoder).RecordWithCheckpoint([]byte(`{"v":1,"n":1,"pending":` + wrong + `}`))
+		require.ErrorIs(t, err, history.ErrUnreadable, wrong)
+	}
+}
+
 // TestCodecEmptyPayload: a payload of no bytes is no payload; written as it is, it would spoil the record.
 func TestCodecEmptyPayload(t *testing.T) {
 	again, err := history.DecodeEvent(history.EncodeEvent(history.NewSignal("s", "note", history.Payload{})))

@@ -18,6 +18,7 @@ import (
 
 func FuzzRecord(f *testing.F) {
 	f.Add(history.AppendRecord(nil, record()))
+	f.Add(history.AppendRecord(nil, &history.Record{Number: 1, Checkpoint: checkpoint()}))
 	for _, event := range events() {
 		f.Add(history.AppendRecord(nil, &history.Record{Number: 1, Events: []history.Event{event}}))
 	}
@@ -25,7 +26,9 @@ func FuzzRecord(f *testing.F) {
 		f.Add(history.AppendRecord(nil, &history.Record{Number: 1, Commands: []history.Command{command}}))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		comesAgain(t, text, history.DecodeRecord, func(rec *history.Record) []byte { return history.AppendRecord(nil, rec) })
+		encode := func(rec *history.Record) []byte { return history.AppendRecord(nil, rec) }
+		comesAgain(t, text, history.DecodeRecord, encode)
+		comesAgain(t, text, new(history.Decoder).RecordWithCheckpoint, encode)
 	})
 }
 

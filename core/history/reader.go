@@ -19,6 +19,8 @@ type reader struct {
 	fetch     func(place string) (Payload, error)
 	elsewhere bool // the value that follows the last key stands for another one
 	authors   bool // keys are the author's, not ours
+	// checkpoints are read; else they are passed over.
+	checkpoints bool
 }
 
 // names remembers short strings that come again and again: names of activities, units, authors.

@@ -26,6 +26,8 @@ type Record struct {
 	Tried    []Tried
 	Events   []Event
 	Commands []Command
+	// Checkpoint is nil in most records.
+	Checkpoint *Checkpoint
 }
 
 // Tried is what became of a step before its invocation had too little time left for another attempt. It is in the log since

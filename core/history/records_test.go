@@ -62,6 +62,17 @@ func chosen[M history.Mail](message M) M {
 	return message
 }
 
+// checkpoint has every kind of command that can be pending.
+func checkpoint() *history.Checkpoint {
+	cancel := numbered(2, &history.CancelActivity{})
+	return &history.Checkpoint{Pending: []history.Pending{
+		{Command: numbered(1, &history.StartTimer{Duration: time.Hour}), Time: at, Generation: 1},
+		{Command: emitted("p0.p1", numbered(2, &history.ScheduleActivity{Activity: "charge", Input: history.Payload(`{"to":1}`)})), Time: at,
+			Generation: 2, Cancel: cancel},
+		{Command: numbered(3, &history.StartChild{Workflow: "ship", Input: history.Payload(`[7]`)}), Generation: 2},
+	}}
+}
+
 // commands has every kind, with every field.
 func commands() []history.Command {
 	return []history.Command{

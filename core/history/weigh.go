@@ -1,12 +1,13 @@
 package history
 
-// Bytes is how long the values in a record are: inputs, results, details and messages of failures.
+// Bytes is how long the values in a record are: inputs, results, details and messages
+// of failures. Its checkpoint does not count.
 func (rec *Record) Bytes() (size int) {
 	for _, event := range rec.Events {
 		size += EventBytes(event)
 	}
 	for _, command := range rec.Commands {
-		size += commandBytes(command)
+		size += CommandBytes(command)
 	}
 	return size
 }
@@ -35,7 +36,8 @@ func EventBytes(event Event) int {
 	return 0
 }
 
-func commandBytes(command Command) int {
+// CommandBytes is how long the values in a command are. Nil has none.
+func CommandBytes(command Command) int {
 	switch command := command.(type) {
 	case *ScheduleActivity:
 		return len(command.Input)

@@ -169,10 +169,13 @@ func (s *server) usage(settle bool) usage {
 	return u
 }
 
+// patience is how long a mark may take to come.
+const patience = 5 * time.Minute
+
 func seen(index int) (int64, error) {
-	at := marks.at(index, 30*time.Second)
+	at := marks.at(index, patience)
 	if at == 0 {
-		return 0, fmt.Errorf("mark %d did not come within 30 s", index)
+		return 0, fmt.Errorf("mark %d did not come within %s", index, patience)
 	}
 	return at, nil
 }

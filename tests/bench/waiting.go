@@ -34,15 +34,18 @@ func (b *bench) timers() error {
 
 // restart starts a server again on runs that wait: many with a long log, and one with many long timers.
 func (b *bench) restart() error {
-	const runs, records, timers = 1000, 200, 50_000
-	err := b.restarted(count(runs)+" waiting runs of "+count(records)+" records", func(c *child) error {
-		if _, err := c.apply(b, load{Workflow: worked.Name(), Runs: runs, Input: records, InFlight: b.inFlight, Unawaited: true}, true); err != nil {
+	const timers = 50_000
+	for _, of := range []struct{ runs, records int }{{1000, 200}, {200, 3000}} {
+		err := b.restarted(count(of.runs)+" waiting runs of "+count(of.records)+" records", func(c *child) error {
+			waiting := load{Workflow: worked.Name(), Runs: of.runs, Input: of.records, InFlight: b.inFlight, Unawaited: true}
+			if _, err := c.apply(b, waiting, true); err != nil {
+				return err
+			}
+			return c.settle(of.runs)
+		})
+		if err != nil {
 			return err
 		}
-		return c.settle(runs)
-	})
-	if err != nil {
-		return err
 	}
 	return b.restarted("a run of "+count(timers)+" long timers", func(c *child) error {
 		input, err := history.Encode(alarms{Timers: timers, First: time.Hour, Last: 2 * time.Hour})

@@ -93,6 +93,7 @@ type limits struct {
 	liveRuns   int           // that a process keeps
 	known      int           // ids of mail that a generation hands on
 	page       int           // records that one read gives
+	checkpoint int           // records after which one says what is pending
 	batch      int           // messages that one invocation gets
 	atOnce     int           // processes of one function
 	lifetime   time.Duration // of an invocation
@@ -133,5 +134,6 @@ func (c Case) limits() limits {
 	if l.retention = time.Millisecond; !l.together { // a message lives no longer
 		l.retention = l.latest + time.Duration(l.receives+5)*l.visibility + l.lifetime + l.skew
 	}
+	l.checkpoint = pick(1, 2, 5, 64)
 	return l
 }

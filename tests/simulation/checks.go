@@ -20,7 +20,9 @@ type checks struct {
 	anew     map[string]bool     // runs that somebody has asked to be reset, or started under an id used before
 	creators map[string]bool     // filings of the starts that created a run, or reused its id
 	records  int
-	witness  *process // replays every record as soon as it is there
+	// checkpoints among them.
+	checkpoints int
+	witness     *process // replays every record as soon as it is there
 }
 
 type checkedRun struct {

@@ -16,7 +16,8 @@
 //   - its commands are those of the second implementation, and so is what the author's code saw: live in the process that put
 //     the record, and replayed by a witness;
 //   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left;
-//   - who runs a step has an item in its name.
+//   - who runs a step has an item in its name;
+//   - a checkpoint names what is pending, all of it and no more.
 //
 // Callers use one id for messages of different kinds, names and contents. What must come of that is
 // known without the log (checks.go): a conflict where another content was sent, and taken before

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/pprof"
 	"slices"
 	"time"
@@ -147,7 +148,7 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 			parts = 3
 		}
 		s.shuffle(view.Inbox)
-		s.shorten(look, view)
+		s.shorten(known, view)
 		leaves(ctx, view)
 		return nil
 	})
@@ -167,13 +168,19 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 		return nil, err
 	}
 	err = p.call(ctx, look, run, theLog, func() (err error) {
+		if known == engine.Newest {
+			view.Records, err = s.store.RecordsBefore(ctx, run, view.Summary.Generation, math.MaxInt)
+			view.More = false
+			s.shorten(known, view)
+			return err
+		}
 		after := 0
 		if known.Generation == view.Summary.Generation {
 			after = known.Record
 		}
 		view.Records, err = s.store.Records(ctx, run, view.Summary.Generation, after)
 		view.More = false
-		s.shorten(look, view)
+		s.shorten(known, view)
 		return err
 	})
 	if err != nil {
@@ -219,10 +226,15 @@ func (s *simulation) shuffle(inbox []engine.Item) {
 	s.random.Shuffle(len(inbox), func(i, j int) { inbox[i], inbox[j] = inbox[j], inbox[i] })
 }
 
-// shorten gives only a page of a log.
-func (s *simulation) shorten(operation string, view *engine.View) {
-	if s.shortens(operation, len(view.Records)) {
-		view.Records, view.More = view.Records[:s.limits.page], true
+// shorten gives only a page of a log: the last one, where the newest records were asked for.
+func (s *simulation) shorten(known engine.Position, view *engine.View) {
+	if !s.shortens(look, len(view.Records)) {
+		return
+	}
+	if view.More = true; known == engine.Newest {
+		view.Records = view.Records[len(view.Records)-s.limits.page:]
+	} else {
+		view.Records = view.Records[:s.limits.page]
 	}
 }
 
@@ -240,6 +252,16 @@ func (p *port) Records(ctx context.Context, run string, generation, after int) (
 		page, err := p.s.store.Records(ctx, run, generation, after)
 		if err == nil && p.s.shortens(records, len(page)) {
 			page = page[:p.s.limits.page]
+		}
+		return page, err
+	})
+}
+
+func (p *port) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+	return got(ctx, p, records, run, "", func() ([]*history.Record, error) {
+		page, err := p.s.store.RecordsBefore(ctx, run, generation, before)
+		if err == nil && p.s.shortens(records, len(page)) {
+			page = page[len(page)-p.s.limits.page:]
 		}
 		return page, err
 	})

@@ -78,7 +78,7 @@ func (s *simulation) newEngine(ports engine.Ports, p *process) *engine.Engine {
 		definitions = append(definitions, definition(s.programs[fmt.Sprintf("p%d", i)], p.version == 2, announce, step))
 	}
 	e, err := engine.New(ports, engine.Config{Definitions: definitions, TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
-		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, KnownMail: s.limits.known, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second})
+		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, KnownMail: s.limits.known, CheckpointAfter: s.limits.checkpoint, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second})
 	if err != nil {
 		panic(err)
 	}

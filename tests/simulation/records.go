@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -25,7 +26,9 @@ type checkedLog struct {
 	// cancelled children may never have begun.
 	cancelled map[int64]bool
 	phases    map[string]history.UpdatePhase // of updates
-	naive     *naive
+	// waits are what is pending, as checkpoints must say.
+	waits map[int64]history.Pending
+	naive *naive
 }
 
 // asked is a command that waits for an answer.
@@ -71,6 +74,8 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 	case rec.Time.Before(log.time) && !(rec.Number == 1 && administrative): // no code of a generation that was ended before it began sees its time
 		c.s.violate("%s goes back in time", where)
 	}
+	c.checkpoint(where, log, rec)
+	log.wait(rec, commit.Generation)
 	log.last, log.time, log.closed = rec.Number, rec.Time, rec.Closes() != nil
 	log.records = append(log.records, rec)
 	_, resets := rec.Closes().(*history.ResetRun)
@@ -183,7 +188,7 @@ func (c *checks) sameSignals(where string, started *history.Started, want []stri
 
 func newCheckedLog(p *program) *checkedLog {
 	return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{},
-		phases: map[string]history.UpdatePhase{}, naive: newNaive(p)}
+		phases: map[string]history.UpdatePhase{}, waits: map[int64]history.Pending{}, naive: newNaive(p)}
 }
 
 func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
@@ -209,6 +214,7 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 	}
 	for _, rec := range earlier.records[:base.Record] {
 		l.naive.record(rec)
+		l.wait(rec, base.Generation)
 		l.time = rec.Time
 		for _, event := range rec.Events {
 			if resolution, ok := event.(history.Resolution); ok {
@@ -220,6 +226,55 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 			if respond, ok := command.(*history.RespondUpdate); ok {
 				l.phases[updateOf(respond)] = respond.Phase
 			}
+		}
+	}
+}
+
+// checkpoint checks that a record which says what was pending before it names all of that, and no
+// more: a rebuild reads nothing before it.
+func (c *checks) checkpoint(where string, log *checkedLog, rec *history.Record) {
+	if rec.Checkpoint == nil {
+		return
+	}
+	c.checkpoints++
+	want := &history.Checkpoint{}
+	for _, seq := range slices.Sorted(maps.Keys(log.waits)) {
+		want.Pending = append(want.Pending, log.waits[seq])
+	}
+	show := func(checkpoint *history.Checkpoint) string {
+		return string(history.AppendRecord(nil, &history.Record{Checkpoint: checkpoint}))
+	}
+	if have, want := show(rec.Checkpoint), show(want); have != want {
+		c.s.violate("%s has the checkpoint %s, and should have %s", where, have, want)
+	}
+}
+
+// wait notes what is pending after a record.
+func (l *checkedLog) wait(rec *history.Record, generation int) {
+	for _, event := range rec.Events {
+		if resolution, ok := event.(history.Resolution); ok {
+			delete(l.waits, resolution.Resolves())
+		}
+	}
+	for _, command := range rec.Commands {
+		sequenced, ok := command.(history.Sequenced)
+		if !ok {
+			continue
+		}
+		seq := sequenced.Seq()
+		waiting, before := l.waits[seq]
+		switch command := command.(type) {
+		case *history.CancelTimer:
+			delete(l.waits, seq)
+		case *history.CancelActivity, *history.CancelChild:
+			if waiting.Cancel = command; before {
+				l.waits[seq] = waiting
+			}
+			if cancel, ok := command.(*history.CancelActivity); ok && cancel.Abandoned {
+				delete(l.waits, seq)
+			}
+		default:
+			l.waits[seq] = history.Pending{Command: sequenced, Time: rec.Time, Generation: generation}
 		}
 	}
 }

@@ -57,9 +57,11 @@ type Result struct {
 	Events    int
 	Runs      int
 	Records   int
-	Faults    int // that happened
-	Kills     int
-	Met       Coverage
+	// Checkpoints that records have: each was compared with what the log before it has pending.
+	Checkpoints int
+	Faults      int // that happened
+	Kills       int
+	Met         Coverage
 	// Struck are the numbers of the faults that happened; Places are the nodes and acts that there were.
 	Struck  []int
 	Places  []string
@@ -78,8 +80,8 @@ func Run(t *testing.T, c Case, journal bool) (result Result) {
 		s := newSimulation(c, journal)
 		defer s.close()
 		s.play()
-		result = Result{Violation: s.violation, Events: s.events, Runs: len(s.checks.runs), Records: s.checks.records, Met: s.faults.met,
-			Journal: s.journal}
+		result = Result{Violation: s.violation, Events: s.events, Runs: len(s.checks.runs), Records: s.checks.records,
+			Checkpoints: s.checks.checkpoints, Met: s.faults.met, Journal: s.journal}
 		for _, kinds := range s.faults.met {
 			for _, times := range kinds {
 				result.Faults += times

@@ -54,6 +54,7 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Log(sum.String())
+	require.Positive(t, sum.checkpoints)
 	if *seeds >= 2*enough && !t.Failed() { // fewer may miss what is rare
 		require.Empty(t, sum.met.Missing(), "kinds of faults that never met an operation")
 	}
@@ -65,7 +66,7 @@ type totals struct {
 	failed atomic.Bool
 	met    Coverage
 
-	seeds, events, runs, records, faults, kills int
+	seeds, events, runs, records, checkpoints, faults, kills int
 }
 
 func (s *totals) add(r Result) {
@@ -79,13 +80,14 @@ func (s *totals) add(r Result) {
 	s.events += r.Events
 	s.runs += r.Runs
 	s.records += r.Records
+	s.checkpoints += r.Checkpoints
 	s.faults += r.Faults
 	s.kills += r.Kills
 }
 
 func (s *totals) String() string {
-	return fmt.Sprintf("%d seeds: %d events, %d runs, %d records, %d faults, %d processes ended\nhow often which kind of fault met which operation:\n%s",
-		s.seeds, s.events, s.runs, s.records, s.faults, s.kills, s.met.Table())
+	return fmt.Sprintf("%d seeds: %d events, %d runs, %d records, %d checkpoints, %d faults, %d processes ended\nhow often which kind of fault met which operation:\n%s",
+		s.seeds, s.events, s.runs, s.records, s.checkpoints, s.faults, s.kills, s.met.Table())
 }
 
 // show prints a violation, and how to repeat it.

@@ -31,10 +31,17 @@ func WriteEverywhere(t *testing.T, s Stores, text string) {
 	next := engine.Item{Key: "start#2", Event: &history.Started{Generation: 2, Workflow: "order", Input: value}, Durable: true}
 	require.NoError(t, s.Runs.Put(ctx, &engine.Commit{Run: summary.Run, Generation: 1, Summary: &ended, Next: &next,
 		Record: &history.Record{Number: 1, Time: epoch, Events: eventsWith(text), Commands: commandsWith(text),
-			Tried: []history.Tried{{Seq: 1, Attempts: []history.Attempt{{Number: 1, Failure: failureWith(text)}}}}}}))
+			Tried:      []history.Tried{{Seq: 1, Attempts: []history.Attempt{{Number: 1, Failure: failureWith(text)}}}},
+			Checkpoint: checkpointWith(value)}}))
 	require.NoError(t, s.Runs.Block(ctx, summary.Run, &engine.Block{Since: epoch, Reason: engine.ReasonNondeterminism, Message: text}))
 	require.NoError(t, s.Tasks.SaveTask(ctx, &engine.TaskState{TaskKey: engine.TaskKey{Run: summary.Run, Generation: 1, Seq: 1}, Activity: "charge",
 		Details: value, Failure: text, Failed: []history.Attempt{{Number: 1, Failure: failureWith(text)}}, Pending: true}))
+}
+
+func checkpointWith(value history.Payload) *history.Checkpoint {
+	activity := &history.ScheduleActivity{Activity: "charge", Input: value}
+	activity.Number(7)
+	return &history.Checkpoint{Pending: []history.Pending{{Command: activity, Time: epoch, Generation: 1}}}
 }
 
 func failureWith(text string) *history.Failure {

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +31,72 @@ var logCases = []namedCase{
 		view := s.look("r", engine.Position{Generation: 1, Record: 3})
 		require.Equal(s.t, []int{4}, numbers(view.Records))
 		require.False(s.t, view.More)
+	}},
+	{"the newest records come with their checkpoints", func(s *subject) {
+		summary := s.create("r")
+		require.Empty(s.t, s.look("r", engine.Newest).Records)
+		const count = 2*engine.NewestRecords + 10
+		for n := 1; n <= count; n++ {
+			rec := record(n)
+			if n%50 == 0 {
+				rec.Checkpoint = checkpointWith(history.Payload(fmt.Sprint(n)))
+			}
+			require.NoError(s.t, s.Runs.Put(s.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: rec}))
+		}
+		view := s.look("r", engine.Newest)
+		sameSummary(s.t, summary, view.Summary)
+		require.Equal(s.t, []string{"start#1"}, keys(view.Inbox))
+		require.True(s.t, view.More)
+		all := view.Records
+		for before := all[0].Number; ; before = all[0].Number {
+			page, err := s.Runs.RecordsBefore(s.t.Context(), "r", 1, before)
+			require.NoError(s.t, err)
+			if len(page) == 0 {
+				break
+			}
+			require.LessOrEqual(s.t, len(page), engine.NewestRecords)
+			all = append(page, all...)
+		}
+		require.Equal(s.t, upTo(count), numbers(all))
+		for _, rec := range all {
+			want := record(rec.Number)
+			if rec.Number%50 == 0 {
+				want.Checkpoint = checkpointWith(history.Payload(fmt.Sprint(rec.Number)))
+			}
+			sameRecord(s.t, want, rec)
+		}
+		for _, records := range [][]*history.Record{s.look("r", engine.Position{}).Records, s.log("r", 1, 0)} {
+			sameRecord(s.t, record(50), records[49]) // histories and replays have none
+			require.NotNil(s.t, records[49].Checkpoint)
+			require.Nil(s.t, records[50].Checkpoint)
+		}
+		last, err := s.Runs.RecordsBefore(s.t.Context(), "r", 1, math.MaxInt)
+		require.NoError(s.t, err)
+		require.Equal(s.t, count, last[len(last)-1].Number)
+	}},
+	{"the newest records are those of one generation", func(s *subject) {
+		summary := s.create("r")
+		s.put("r", 1, 1, 2, 3)
+		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 4)))
+		require.Empty(s.t, s.look("r", engine.Newest).Records)
+		s.put("r", 2, 1, 2)
+		view := s.look("r", engine.Newest)
+		require.Equal(s.t, 2, view.Summary.Generation)
+		require.Equal(s.t, []int{1, 2}, numbers(view.Records))
+		require.False(s.t, view.More)
+		for generation, want := range map[int][]int{1: {1, 2}, 2: {1, 2}, 3: {}} {
+			records, err := s.Runs.RecordsBefore(s.t.Context(), "r", generation, 3)
+			require.NoError(s.t, err)
+			require.Equal(s.t, want, numbers(records))
+		}
+		for _, before := range []int{-1, 0, 1} {
+			records, err := s.Runs.RecordsBefore(s.t.Context(), "r", 1, before)
+			require.NoError(s.t, err)
+			require.Empty(s.t, records)
+		}
+		records, err := s.Runs.RecordsBefore(s.t.Context(), "nobody", 1, 3)
+		require.NoError(s.t, err)
+		require.Empty(s.t, records)
 	}},
 	{"a place that is taken stays taken", func(s *subject) {
 		s.create("r")

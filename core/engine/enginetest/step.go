@@ -44,6 +44,13 @@ func (d *double) step() {
 		})
 	case 16:
 		from := d.position(run)
+		if d.chance(2) {
+			d.both("records before", func(s *Stores) (string, error) {
+				log, err := d.before(s, run, from.Generation, from.Record)
+				return textOf(log), err
+			})
+			return
+		}
 		d.both("records", func(s *Stores) (string, error) {
 			log, pages, err := d.rest(s, run, from.Generation, from.Record)
 			return textOf(log) + fmt.Sprint(pages), err
@@ -225,6 +232,9 @@ func (d *double) commit(summary *engine.Summary) *engine.Commit {
 // record is short, mostly; but it may be longer than what a store holds in one piece, though none of its payloads is.
 func (d *double) record(number int) *history.Record {
 	rec := recordOf(number, d.payload())
+	if d.chance(4) {
+		rec.Checkpoint = checkpointWith(d.payload())
+	}
 	if d.Large && d.chance(15) {
 		for i := range 20 {
 			rec.Events = append(rec.Events, &history.ActivityResolved{Seq: int64(i), Result: noise(30_000 + i), Number: 1})
@@ -261,6 +271,9 @@ func (d *double) end(summary *engine.Summary) {
 
 // position is in the current generation or the one before, every other time; else anywhere.
 func (d *double) position(run string) engine.Position {
+	if d.chance(4) {
+		return engine.Newest
+	}
 	at := engine.Position{Generation: d.random.IntN(5), Record: d.random.IntN(6)}
 	if summary, err := d.want.Runs.Summary(d.t.Context(), run); err == nil && d.chance(2) {
 		at = engine.Position{Generation: max(1, summary.Generation-d.random.IntN(2)), Record: d.random.IntN(3)}
@@ -285,7 +298,14 @@ func (d *double) look(run string, known engine.Position) {
 			first = fmt.Sprint(len(view.Records), view.More)
 		}
 		log := view.Records
-		if view.More {
+		switch {
+		case view.More && known == engine.Newest:
+			rest, err := d.before(s, run, view.Summary.Generation, log[0].Number)
+			if err != nil {
+				return "", err
+			}
+			log = append(rest, log...)
+		case view.More:
 			after := 0
 			if known.Generation == view.Summary.Generation {
 				after = known.Record
@@ -311,6 +331,17 @@ func (d *double) rest(s *Stores, run string, generation, after int) (log []*hist
 		if d.Pages {
 			pages = append(pages, len(page))
 		}
+	}
+}
+
+// before reads a log to its beginning. Several stores' pages differ in length.
+func (d *double) before(s *Stores, run string, generation, before int) (log []*history.Record, err error) {
+	for {
+		page, err := s.Runs.RecordsBefore(d.t.Context(), run, generation, before)
+		if err != nil || len(page) == 0 {
+			return log, err
+		}
+		log, before = append(page, log...), page[0].Number
 	}
 }
 

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,44 +12,45 @@ import (
 // Fold is what a log alone says of where a generation stands, without running any author's code: enough to send again what
 // is pending, and to close it from outside. The zero value is a log before its first record.
 type Fold struct {
-	Started *history.Started
 	// Generation of the records to come; the reader sets it.
 	Generation int
-	// Records is the number of the last record; Base says how many of an earlier generation come before the first.
+	// Records is the number of the last record.
 	Records int
 	// Time, Commands and Closes are the last record's.
 	Time     time.Time
 	Commands []history.Command
 	Closes   history.Terminal
-	pending  []Pending
+
+	pending map[int64]history.Pending // by number
+	weight  int                       // of what is pending, in bytes
+	since   int                       // records that came after the last checkpoint, with the record that has it
+	bytes   int                       // of these
 }
 
-// Pending is a command whose answer is waited for, and when it was recorded.
-type Pending struct {
-	Command history.Sequenced
-	Time    time.Time
-	// Generation whose log has the command: an earlier one where a reset kept it.
-	Generation int
-	// Cancel is the request to stop that the log has, if it has one.
-	Cancel history.Command
-}
+// Estimates of what a record takes, an event or a command in it, and a command in a checkpoint,
+// beside their values.
+const (
+	bytesOfRecord  = 150
+	bytesOfPart    = 100
+	bytesOfPending = 200
+)
 
 // Add goes on by one record.
 func (f *Fold) Add(rec *history.Record) {
+	if rec.Checkpoint != nil {
+		f.since, f.bytes = 0, 0
+	}
+	f.since++
+	f.bytes += bytesOfRecord + bytesOfPart*(len(rec.Events)+len(rec.Commands)) + rec.Bytes()
 	for _, event := range rec.Events {
-		switch event := event.(type) {
-		case *history.Started:
-			if f.Started == nil {
-				f.Started = event
-			}
-		case history.Resolution:
-			f.drop(event.Resolves())
+		if answer, ok := event.(history.Resolution); ok {
+			f.drop(answer.Resolves())
 		}
 	}
 	for _, command := range rec.Commands {
 		switch command := command.(type) {
 		case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
-			f.pending = append(f.pending, Pending{Command: command.(history.Sequenced), Time: rec.Time, Generation: f.Generation})
+			f.keep(history.Pending{Command: command.(history.Sequenced), Time: rec.Time, Generation: f.Generation})
 		case *history.CancelTimer:
 			f.drop(command.Seq())
 		case *history.CancelActivity:
@@ -61,27 +64,57 @@ func (f *Fold) Add(rec *history.Record) {
 	f.Records, f.Time, f.Commands, f.Closes = rec.Number, rec.Time, rec.Commands, rec.Closes()
 }
 
+// Begin has a fold of no records begin at one that has a checkpoint: what came before it is as if
+// it had been added. Add adds the record itself.
+func (f *Fold) Begin(checkpoint *history.Checkpoint) {
+	for _, p := range checkpoint.Pending {
+		f.keep(p)
+	}
+}
+
+// Checkpoint is that of the record to come; nil: it needs none. A record has one after so many
+// others, once these are as long as the checkpoint. So checkpoints take up half of a log at most. A
+// reader needs so many records of it, or no more bytes than the pending commands have.
+func (f *Fold) Checkpoint(after int) *history.Checkpoint {
+	if f.since < after || f.bytes < f.weight {
+		return nil
+	}
+	return &history.Checkpoint{Pending: f.Pending()}
+}
+
+func (f *Fold) keep(p history.Pending) {
+	if f.pending == nil {
+		f.pending = make(map[int64]history.Pending)
+	}
+	f.pending[p.Command.Seq()] = p
+	f.weight += weightOf(p)
+}
+
+func weightOf(p history.Pending) int { return bytesOfPending + history.CommandBytes(p.Command) }
+
 func (f *Fold) asked(cancel history.Sequenced) {
-	for i := range f.pending {
-		if f.pending[i].Command.Seq() == cancel.Seq() {
-			f.pending[i].Cancel = cancel
-		}
+	if p, pending := f.pending[cancel.Seq()]; pending {
+		p.Cancel = cancel
+		f.pending[cancel.Seq()] = p
 	}
 }
 
 // Find gives a pending command by its number.
 func (f *Fold) Find(seq int64) (history.Sequenced, bool) {
-	for _, p := range f.pending {
-		if p.Command.Seq() == seq {
-			return p.Command, true
-		}
-	}
-	return nil, false
+	p, pending := f.pending[seq]
+	return p.Command, pending
 }
 
 func (f *Fold) drop(seq int64) {
-	f.pending = slices.DeleteFunc(f.pending, func(p Pending) bool { return p.Command.Seq() == seq })
+	if p, pending := f.pending[seq]; pending {
+		f.weight -= weightOf(p)
+		delete(f.pending, seq)
+	}
 }
 
 // Pending lists what is waited for, in order of sequence numbers.
-func (f *Fold) Pending() []Pending { return f.pending }
+func (f *Fold) Pending() []history.Pending {
+	return slices.SortedFunc(maps.Values(f.pending), func(a, b history.Pending) int {
+		return cmp.Compare(a.Command.Seq(), b.Command.Seq())
+	})
+}

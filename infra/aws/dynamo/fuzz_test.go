@@ -31,7 +31,7 @@ func FuzzRow(f *testing.F) {
 		}
 		r["stamp"], r["blocked"], r["generation"] = &types.AttributeValueMemberN{Value: blocked}, text(blocked), number(1)
 
-		rec, _, err := s.readRecord(ctx, r)
+		rec, _, err := s.readRecord(ctx, r, offload.Codec.DecodeRecord)
 		if readable(t, err) {
 			again, err := s.codec.EncodeRecord(ctx, "r", rec)
 			require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/infra/aws/offload"
 )
 
 // Note writes at once, 25 notes in one request; all of them, or [engine.ErrUnavailable]. A note costs
@@ -60,6 +61,6 @@ func (s *Store) Record(ctx context.Context, run string, at engine.Position) (*hi
 	if err != nil || r == nil {
 		return nil, err
 	}
-	record, _, err := s.readRecord(ctx, r)
+	record, _, err := s.readRecord(ctx, r, offload.Codec.DecodeRecord)
 	return record, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/seal"
+	"github.com/reprise-run/reprise/infra/aws/offload"
 )
 
 const (
@@ -49,12 +50,17 @@ func (s *Store) Look(ctx context.Context, run string, known engine.Position) (*e
 	if err != nil {
 		return nil, err
 	}
+	if known == engine.Newest {
+		view.Records, err = s.newest(ctx, t.log)
+		view.More = len(view.Records) < len(t.log) || len(view.Records) > 0 && view.Records[0].Number > 1
+		return view, err
+	}
 	if t.long {
 		view.Records, view.More, err = s.page(ctx, t.call, run, t.generation, t.after)
 		return view, err
 	}
 	slices.Reverse(t.log)
-	view.Records, err = s.readRecords(ctx, t.log)
+	view.Records, err = s.readRecords(ctx, t.log, offload.Codec.DecodeRecord)
 	view.More = len(view.Records) < len(t.log)
 	return view, err
 }
@@ -101,7 +107,7 @@ func (t *tail) read(ctx context.Context) error {
 		if t.summary == nil && start == nil {
 			return noRun(t.run)
 		}
-		if start == nil || t.whole {
+		if start == nil || t.whole || t.known == engine.Newest && len(t.log) >= engine.NewestRecords {
 			t.long = t.known.Generation > t.generation // it asked for less than the whole
 			return nil
 		}
@@ -112,7 +118,7 @@ func (t *tail) read(ctx context.Context) error {
 			from = first
 		}
 		if t.bytes > storedBytes {
-			t.long = true
+			t.long = true // nothing to those who ask for the newest
 			return nil
 		}
 	}
@@ -175,17 +181,47 @@ func (s *Store) page(ctx context.Context, c call, run string, generation, after 
 	if err != nil {
 		return nil, false, err
 	}
-	records, err = s.readRecords(ctx, out.Items)
+	records, err = s.readRecords(ctx, out.Items, offload.Codec.DecodeRecord)
 	return records, len(records) < len(out.Items) || out.LastEvaluatedKey != nil, err
 }
 
-// readRecords decodes records in order, as many as fit a page.
-func (s *Store) readRecords(ctx context.Context, rows []row) (records []*history.Record, err error) {
+// RecordsBefore is one query.
+func (s *Store) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+	if generation < 0 || generation > longestNumber || before <= 1 {
+		return nil, nil
+	}
+	out, err := s.query(ctx, call{"records", run}, &dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("pk = :run AND sk BETWEEN :from AND :to"),
+		ExpressionAttributeValues: row{":run": text(partition(run)), ":from": text(logKey(generation, 1)),
+			":to": text(logKey(generation, min(before-1, longestNumber)))},
+		ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true), Limit: aws.Int32(engine.NewestRecords),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.newest(ctx, out.Items)
+}
+
+// newest decodes the rows of a log, which come from its end, and gives the records in order.
+func (s *Store) newest(ctx context.Context, rows []row) ([]*history.Record, error) {
+	records, err := s.readRecords(ctx, rows[:min(len(rows), engine.NewestRecords)], offload.Codec.DecodeRecordWithCheckpoint)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(records)
+	return records, nil
+}
+
+// decodeRecord is a method of a codec that decodes a record.
+type decodeRecord func(c offload.Codec, ctx context.Context, run string, text []byte) (*history.Record, error)
+
+// readRecords decodes records, as many as fit a page.
+func (s *Store) readRecords(ctx context.Context, rows []row, decode decodeRecord) (records []*history.Record, err error) {
 	bytes := 0
 	for some := range slices.Chunk(rows, decodedAtOnce) {
 		decoded, sizes := make([]*history.Record, len(some)), make([]int, len(some))
 		err := each(ctx, len(some), func(ctx context.Context, i int) (err error) {
-			decoded[i], sizes[i], err = s.readRecord(ctx, some[i])
+			decoded[i], sizes[i], err = s.readRecord(ctx, some[i], decode)
 			return err
 		})
 		if err != nil {
@@ -211,7 +247,7 @@ func recordNamed(key string) string {
 }
 
 // readRecord decodes a record, and says how long it is with its payloads.
-func (s *Store) readRecord(ctx context.Context, r row) (rec *history.Record, bytes int, err error) {
+func (s *Store) readRecord(ctx context.Context, r row, decode decodeRecord) (rec *history.Record, bytes int, err error) {
 	places, sealed := &weighing{Places: s.codec.Places}, &seal.Weighing{Codec: s.codec.Seal}
 	codec := s.codec
 	if codec.Places = places; codec.Seal != nil {
@@ -219,7 +255,7 @@ func (s *Store) readRecord(ctx context.Context, r row) (rec *history.Record, byt
 	}
 	text, err := content(ctx, codec, r)
 	if err == nil {
-		rec, err = codec.DecodeRecord(ctx, runOf(r), text)
+		rec, err = decode(codec, ctx, runOf(r), text)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s of run %q: %w", recordNamed(textOf(r, "sk")), runOf(r), err)

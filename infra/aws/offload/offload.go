@@ -53,6 +53,11 @@ func (c Codec) DecodeRecord(ctx context.Context, run string, text []byte) (*hist
 	return decode(ctx, c, run, text, (*history.Decoder).Record)
 }
 
+// DecodeRecordWithCheckpoint reads it back with its checkpoint.
+func (c Codec) DecodeRecordWithCheckpoint(ctx context.Context, run string, text []byte) (*history.Record, error) {
+	return decode(ctx, c, run, text, (*history.Decoder).RecordWithCheckpoint)
+}
+
 // EncodeEvent gives the stored form of an event of a run's.
 func (c Codec) EncodeEvent(ctx context.Context, run string, event history.Event) ([]byte, error) {
 	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return e.Event(event), nil })

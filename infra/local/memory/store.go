@@ -6,10 +6,12 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -73,6 +75,10 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 		}
 		view.Inbox = append(view.Inbox, *item)
 	}
+	if known == engine.Newest {
+		view.Records, view.More, err = r.before(summary.Generation, math.MaxInt)
+		return view, err
+	}
 	after := 0
 	if known.Generation == summary.Generation {
 		after = known.Record
@@ -86,6 +92,16 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	defer s.mu.Unlock()
 	if r := s.runs[name]; r != nil {
 		records, _, err := r.page(generation, after)
+		return records, err
+	}
+	return nil, ctx.Err()
+}
+
+func (s *Store) RecordsBefore(ctx context.Context, name string, generation, before int) ([]*history.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[name]; r != nil {
+		records, _, err := r.before(generation, before)
 		return records, err
 	}
 	return nil, ctx.Err()
@@ -275,7 +291,28 @@ func (r *run) page(generation, after int) (records []*history.Record, more bool,
 	return records, false, nil
 }
 
-func byNumber(s stored, number int) int { return s.number - number }
+// before gives the last records of a generation before a number, as many as fit.
+func (r *run) before(generation, before int) (records []*history.Record, more bool, err error) {
+	log := r.logs[generation]
+	end, _ := slices.BinarySearchFunc(log, before, byNumber)
+	size := 0
+	var decoder history.Decoder
+	for _, s := range slices.Backward(log[:end]) {
+		if size += len(s.record); len(records) > 0 && size > pageBytes || len(records) == engine.NewestRecords {
+			more = true
+			break
+		}
+		record, err := decoder.RecordWithCheckpoint(s.record)
+		if err != nil {
+			return nil, false, fmt.Errorf("record %d of generation %d: %w", s.number, generation, err)
+		}
+		records = append(records, record)
+	}
+	slices.Reverse(records)
+	return records, more, nil
+}
+
+func byNumber(s stored, number int) int { return cmp.Compare(s.number, number) }
 
 // encode gives a summary's stored form.
 func encode(summary *engine.Summary) ([]byte, error) {

@@ -64,7 +64,8 @@ func allocates(do func()) int {
 // TestSizeReadsNoValue: a caller asks for the size before it has claimed the memory for the run.
 func TestSizeReadsNoValue(t *testing.T) {
 	s := longRun(t)
-	for name, size := range map[string]func(ctx context.Context, run string) (int64, error){"Size": s.Size, "SizeOfSummary": s.SizeOfSummary} {
+	for name, size := range map[string]func(ctx context.Context, run string) (int64, error){"Size": s.Size, "SizeOfNewest": s.SizeOfNewest,
+		"SizeOfSummary": s.SizeOfSummary} {
 		require.Less(t, allocates(func() {
 			bytes, err := size(t.Context(), "long")
 			require.NoError(t, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
@@ -37,6 +39,12 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	if err != nil {
 		return nil, err
 	}
+	if known == engine.Newest {
+		if last > 0 {
+			view.Records, view.More, err = s.pageBefore(ctx, name, stream, view.Summary.Generation, math.MaxInt)
+		}
+		return view, err
+	}
 	after := 0
 	if known.Generation == view.Summary.Generation {
 		after = known.Record
@@ -67,6 +75,15 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	return records, err
 }
 
+func (s *Store) RecordsBefore(ctx context.Context, name string, generation, before int) ([]*history.Record, error) {
+	stream, err := s.streamOf(ctx, name, generation)
+	if err != nil || stream == 0 {
+		return nil, err
+	}
+	records, _, err := s.pageBefore(ctx, name, stream, generation, before)
+	return records, err
+}
+
 // streamOf gives the stream of one generation; 0 if there is none.
 func (s *Store) streamOf(ctx context.Context, name string, generation int) (stream int64, err error) {
 	err = s.read(ctx, func(db *connection) (err error) {
@@ -80,37 +97,76 @@ func (s *Store) streamOf(ctx context.Context, name string, generation int) (stre
 
 // page reads records, and decodes them once others may use the connection.
 func (s *Store) page(ctx context.Context, name string, stream int64, generation, after int) (records []*history.Record, more bool, err error) {
-	var texts [][]byte
-	var numbers []int64
-	err = s.read(ctx, func(db *connection) error {
-		size := 0
-		return db.rows("SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key", func(row []driver.Value) bool {
-			text := blob(row[0])
-			if size += len(text); len(texts) > 0 && size > pageBytes {
-				more = true
-				return false
-			}
-			texts, numbers = append(texts, text), append(numbers, row[1].(int64)&maxNumber)
-			return true
-		}, place(stream, max(0, after)), place(stream, maxNumber))
-	})
+	p := &page{store: s, run: name, generation: generation, decode: (*history.Decoder).Record}
+	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key", math.MaxInt,
+		place(stream, max(0, after)), place(stream, maxNumber))
+	if err == nil {
+		err = p.open(ctx)
+	}
+	return p.records, p.more, err
+}
+
+// pageBefore is page from the end of the log.
+func (s *Store) pageBefore(ctx context.Context, name string, stream int64, generation, before int) (records []*history.Record, more bool, err error) {
+	p := &page{store: s, run: name, generation: generation, decode: (*history.Decoder).RecordWithCheckpoint}
+	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key DESC", engine.NewestRecords,
+		place(stream, 0), place(stream, min(max(0, before-1), maxNumber)))
+	if err == nil {
+		err = p.open(ctx)
+	}
 	if err != nil {
 		return nil, false, err
 	}
+	slices.Reverse(p.records)
+	return p.records, p.more, nil
+}
+
+// page is a part of a log that is being read.
+type page struct {
+	store      *Store
+	run        string
+	generation int
+	decode     func(*history.Decoder, []byte) (*history.Record, error)
+	texts      [][]byte
+	numbers    []int64
+	records    []*history.Record
+	more       bool
+}
+
+// read reads as many records as fit.
+func (p *page) read(ctx context.Context, query string, most int, args ...any) error {
+	return p.store.read(ctx, func(db *connection) error {
+		size := 0
+		return db.rows(query, func(row []driver.Value) bool {
+			text := blob(row[0])
+			if size += len(text); len(p.texts) > 0 && size > pageBytes || len(p.texts) == most {
+				p.more = true
+				return false
+			}
+			p.texts, p.numbers = append(p.texts, text), append(p.numbers, row[1].(int64)&maxNumber)
+			return true
+		}, args...)
+	})
+}
+
+// open decodes what was read.
+func (p *page) open(ctx context.Context) error {
 	var decoder history.Decoder
-	codec, size := s.options.Codec, &seal.Weighing{Codec: s.options.Codec}
+	codec, size := p.store.options.Codec, &seal.Weighing{Codec: p.store.options.Codec}
 	if codec != nil {
 		codec = size
 	}
-	for i, text := range texts {
-		record, err := seal.Decode(ctx, codec, name, &decoder, func(d *history.Decoder) (*history.Record, error) { return d.Record(text) })
+	for i, text := range p.texts {
+		record, err := seal.Decode(ctx, codec, p.run, &decoder, func(d *history.Decoder) (*history.Record, error) { return p.decode(d, text) })
 		if err != nil {
-			return records, false, fmt.Errorf("record %d of generation %d: %w", numbers[i], generation, err)
+			p.more = false
+			return fmt.Errorf("record %d of generation %d: %w", p.numbers[i], p.generation, err)
 		}
-		if len(records) > 0 && size.Opened() > pageBytes { // what was sealed may have been compressed
-			return records, true, nil
+		if len(p.records) > 0 && size.Opened() > pageBytes { // what was sealed may have been compressed
+			p.more = true
+			return nil
 		}
-		records = append(records, record)
+		p.records = append(p.records, record)
 	}
-	return records, more, nil
+	return nil
 }

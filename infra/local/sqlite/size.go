@@ -12,12 +12,34 @@ var _ engine.Sizer = (*Store)(nil)
 // Size adds lengths that SQLite knows without reading the values. What is hot, and without a log,
 // costs no statement.
 func (s *Store) Size(ctx context.Context, name string) (size int64, err error) {
+	return s.sizeWith(ctx, name, func(db *connection, stream int64) (int64, error) {
+		return db.number("SELECT sum(length(record)) FROM record WHERE key > ? AND key <= ?", place(stream, 0), place(stream, maxNumber))
+	})
+}
+
+// SizeOfNewest adds the lengths of the newest records alone.
+func (s *Store) SizeOfNewest(ctx context.Context, name string) (size int64, err error) {
+	return s.sizeWith(ctx, name, func(db *connection, stream int64) (size int64, err error) {
+		count := 0
+		err = db.rows(lengths+" DESC", func(row []driver.Value) bool {
+			size += row[0].(int64)
+			count++
+			return size <= pageBytes && count < engine.NewestRecords
+		}, place(stream, 0), place(stream, maxNumber))
+		return size, err
+	})
+}
+
+// sizeWith adds the size of a part of the log to the size of the rest of a run.
+func (s *Store) sizeWith(
+	ctx context.Context, name string, ofLog func(db *connection, stream int64) (int64, error),
+) (size int64, err error) {
 	size, stream, last, err := s.sizeOf(ctx, name)
 	if err != nil || last == 0 {
 		return size, err
 	}
 	err = s.read(ctx, func(db *connection) error {
-		n, err := db.number("SELECT sum(length(record)) FROM record WHERE key > ? AND key <= ?", place(stream, 0), place(stream, maxNumber))
+		n, err := ofLog(db, stream)
 		size += n
 		return err
 	})
