@@ -433,6 +433,19 @@ func TestBlockedByAPanic(t *testing.T) {
 	})
 }
 
+// TestABlockThatIsNotStored: the message comes again until the block is there. Acknowledged before, the
+// run would wait in silence.
+func TestABlockThatIsNotStored(t *testing.T) {
+	define := only("main", func(_ *world, _ workflow.Context, _ int) (int, error) { panic("a mistake") })
+	inBoth(t, define, func(w *world) {
+		w.plan(fault{kind: failBefore, op: "block"})
+		w.start("r", "main", "1")
+		w.settle()
+		require.NotNil(w.t, w.summary("r").Blocked, "run r cannot advance, and must say so")
+		require.Empty(w.t, w.violations)
+	})
+}
+
 // TestAPanicFailsTheRunWhereItIsToldTo: by the option of its workflow.
 func TestAPanicFailsTheRunWhereItIsToldTo(t *testing.T) {
 	inBoth(t, func(*world) []workflow.Definition {
