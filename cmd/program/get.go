@@ -172,6 +172,8 @@ func (p *program) describeTask(state *engine.TaskState) string {
 		text += ", heartbeat " + p.ago(state.Beat) + " ago"
 		if state.Details != nil {
 			text += " " + brief(state.Details)
+		} else if large, out := state.Large[engine.ValueDetails]; out {
+			text += " " + large.Preview
 		}
 	}
 	if state.Cancelled {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,13 +28,21 @@ type Large struct {
 	Preview string `json:"preview,omitempty"`
 }
 
+// LargeOf says of a value that is left out how long it is, and how it begins.
+func LargeOf(value history.Payload) Large { return Large{int64(len(value)), beginning(value)} }
+
 // Names of the values of a run that may be large: what [Summary.Value] takes.
 const (
 	ValueInput   = "input"
 	ValueResult  = "result"
 	ValueState   = "state"
 	ValueFailure = "failure"
+	ValueDetails = "details" // of a task's state
 )
+
+// LargeAttribute begins the name of an attribute among the large values. Only lists leave one out:
+// the limit of attributes, [history.MaxAttribute], is less than [LongestShown].
+const LargeAttribute = "attributes."
 
 // Values lists these names.
 func Values() []string { return []string{ValueInput, ValueResult, ValueState, ValueFailure} }
@@ -77,9 +86,18 @@ func (s *Summary) LeaveOut(most int) *Summary {
 	}
 	for _, name := range Values() {
 		if payload := brief.payload(name); payload != nil && len(*payload) > most {
-			set(&brief.Large, name, Large{int64(len(*payload)), beginning(*payload)})
+			set(&brief.Large, name, LargeOf(*payload))
 			*payload = nil
 		}
+	}
+	for name, value := range s.Attributes { // order-insensitive: each by itself
+		if len(value) > most {
+			set(&brief.Large, LargeAttribute+name, LargeOf(value))
+		}
+	}
+	if len(brief.Large) > 0 && len(s.Attributes) > 0 {
+		brief.Attributes = maps.Clone(s.Attributes)
+		maps.DeleteFunc(brief.Attributes, func(_ string, value history.Payload) bool { return len(value) > most })
 	}
 	if f := s.Failure; f.Bytes() > most {
 		short := beginning(f.Message)
@@ -95,6 +113,17 @@ func beginning[T ~string | ~[]byte](text T) string {
 		return string(text)
 	}
 	return strings.ToValidUTF8(string(text[:preview]), "") + "…"
+}
+
+// LeaveOut gives the state without details that have more than so many bytes.
+func (s *TaskState) LeaveOut(most int) *TaskState {
+	if len(s.Details) <= most {
+		return s
+	}
+	brief := *s
+	brief.Large = map[string]Large{ValueDetails: LargeOf(s.Details)}
+	brief.Details = nil
+	return &brief
 }
 
 // IsLarge says whether any of these values was left out; without names, whether any value was.

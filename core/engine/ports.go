@@ -321,6 +321,8 @@ type TaskState struct {
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Pending: the attempt has returned, and will be completed from outside.
 	Pending bool `json:"pending,omitempty"`
+	// Large names the details, where they were left out: see [TaskState.LeaveOut]. It is not stored.
+	Large map[string]Large `json:"large,omitempty"`
 }
 
 // Queue sends messages: at least once, in any order, after their delay. It may group them; an error names none of them,

@@ -15,10 +15,29 @@ type UpdateAnswer struct {
 	Phase   history.UpdatePhase `json:"phase"`
 	Result  history.Payload     `json:"result,omitempty"`
 	Failure *history.Failure    `json:"failure,omitempty"`
+	// Large names the outcome, result or failure, that was left out for its length: see
+	// [UpdateAnswer.LeaveOut].
+	Large map[string]Large `json:"large,omitempty"`
 
 	update *history.UpdateReceived
 	after  Position  // the answer stands after this place of the log
 	of     time.Time // when the run began that it was sent to
+}
+
+// Outcome is the result or the failure as JSON, a failure in its stored form. Nil: there is none yet.
+func (a *UpdateAnswer) Outcome() (history.Payload, error) {
+	if a.Failure == nil {
+		return a.Result, nil
+	}
+	return history.Marshal(a.Failure)
+}
+
+// LeaveOut gives the answer without the values in its outcome.
+func (a UpdateAnswer) LeaveOut() UpdateAnswer {
+	values := Summary{Result: a.Result, Failure: a.Failure}
+	brief := values.LeaveOut(preview)
+	a.Result, a.Failure, a.Large = brief.Result, brief.Failure, brief.Large
+	return a
 }
 
 // Update sends a run an update and waits until it is completed or rejected, or the context ends; then the phase says how

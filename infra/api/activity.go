@@ -1,7 +1,10 @@
 package api
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -25,6 +28,12 @@ func (h *Handler) activityEndpoints() []endpoint {
 			describe: "Those that heartbeat, run long, have failed before, or wait to be completed from outside. Others are only in the run's history.",
 			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, ""}},
 			fails: fails, serve: (*call).listActivities},
+		{method: http.MethodGet, path: "/v1/runs/{run}/activities/{seq}/details", id: "get-activity-details", tag: tag, summary: "Read what an activity's last heartbeat said, whole",
+			describe: "The list of activities leaves long details out.",
+			params: []*huma.Param{runParam(), {Name: "seq", In: "path", Required: true, Description: "The number of the run's command: seq of the list.", Example: 2, Schema: whole(1)},
+				queryParam("after", afterParam("the details"), matching(spotPattern), nil)},
+			answers: map[int]reply{http.StatusOK: {"The details, or a piece of their text.", json.RawMessage(nil), client.NextHeader}},
+			fails:   append(fails, engine.Conflict), serve: (*call).getDetails},
 		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", completes: true, tag: tag, summary: "Complete an activity from outside",
 			describe: "By the token that the activity was given and passed on. It is good for one answer, until the attempt's time is over; the same answer may be repeated.",
 			params:   params, body: client.CompleteBody{}, answers: done, fails: byToken, serve: (*call).completeActivity},
@@ -46,10 +55,32 @@ func (c *call) listActivities() error {
 	if err != nil {
 		return err
 	}
-	if states == nil {
-		states = []*engine.TaskState{}
+	shown := make([]*engine.TaskState, 0, len(states))
+	for _, state := range states {
+		shown = append(shown, state.LeaveOut(engine.LongestListed))
 	}
-	return c.answer(http.StatusOK, client.Activities{Activities: states})
+	return c.answer(http.StatusOK, client.Activities{Activities: shown})
+}
+
+func (c *call) getDetails() error {
+	run := c.r.PathValue("run")
+	seq, err := strconv.ParseInt(c.r.PathValue("seq"), 10, 64)
+	if err != nil {
+		return invalid(fmt.Sprintf("%.100q is not the number of a command: take seq of the list of activities", c.r.PathValue("seq")))
+	}
+	if _, err := c.engine.Get(c.r.Context(), run); err != nil {
+		return err
+	}
+	states, err := c.engine.ActivitiesOf(c.r.Context(), run)
+	if err != nil {
+		return err
+	}
+	for _, state := range states {
+		if state.Seq == seq {
+			return c.giveRest(fmt.Sprintf("what activity %d of run %q said", seq, run), state.Details)
+		}
+	}
+	return &engine.Error{Code: engine.NotFound, Message: fmt.Sprintf("activity %d of run %q is not pending: list-activities lists those that are", seq, run)}
 }
 
 func (c *call) listUnread() error {

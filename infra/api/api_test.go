@@ -57,6 +57,20 @@ var (
 	})
 )
 
+var (
+	page    = workflow.NewQuery[int, string]("page")
+	printed = workflow.NewUpdate[int, string]("print")
+
+	// library answers with texts of any length.
+	library = workflow.New("library", func(ctx workflow.Context, _ struct{}) (string, error) {
+		workflow.HandleQuery(ctx, page, func(length int) (string, error) { return strings.Repeat("ö", length), nil })
+		workflow.HandleUpdate(ctx, printed, func(_ workflow.Context, length int) (string, error) {
+			return strings.Repeat("ü", length), nil
+		})
+		return workflow.AwaitSignal(ctx, approve)
+	})
+)
+
 // reviewer is an activity that is completed from outside: it hands its token to the test.
 type reviewer struct{ tokens chan string }
 
@@ -88,7 +102,7 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 		return workflow.Execute(ctx, review, what)
 	})
 	node, err := local.Start(t.Context(), local.Config{Store: store, TokenKey: bytes.Repeat([]byte("k"), 32), Version: "7",
-		Definitions: []workflow.Definition{echo, fails, basket, reviewed, review, approve}})
+		Definitions: []workflow.Definition{echo, fails, basket, library, reviewed, review, approve}})
 	require.NoError(t, err)
 	config := api.Config{Engine: node.Engine, Version: "7", Uptime: func() time.Duration { return 90 * time.Second }, Backlog: node.Backlog}
 	for _, c := range change {

@@ -78,7 +78,9 @@ func (c *copies) take(ctx context.Context, key string, read func() (text []byte,
 
 // latest reads the value, unless the reading of another caller began late enough. The caller has the
 // turn.
-func (c *copies) latest(w *wanted, mine int, read func() (text []byte, sum uint32, err error)) (*copied, error) {
+func (c *copies) latest(w *wanted, mine int, read func() (text []byte, sum uint32, err error)) (
+	*copied, error,
+) {
 	c.mu.Lock()
 	asked := w.asked
 	fresh := w.latest != nil && w.fresh >= mine
@@ -109,7 +111,7 @@ func (c *copies) renew(w *wanted, text []byte, sum uint32) error {
 	}
 	file, err := newScratch(c.folder, text)
 	if err != nil {
-		return fmt.Errorf("%w: the value has no room on disk while it is read: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: the disk did not take the copy that the value is read from: %w", engine.ErrUnavailable, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,7 +50,7 @@ func TestCopiesAreFresh(t *testing.T) {
 	same, leaveSame, err := c.take(t.Context(), "state", v.read)
 	require.NoError(t, err)
 	require.Equal(t, 2, v.times, "a value is read after it was asked for")
-	require.Same(t, first, same, "what has not changed lies on disk once")
+	require.Same(t, first, same, "a value that has not changed lies on disk once")
 	v.text = "two"
 	second, leaveSecond, err := c.take(t.Context(), "state", v.read)
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestCopiesAreShared(t *testing.T) {
 func TestCopiesThatCannotBeMade(t *testing.T) {
 	c, v := newCopies(t.TempDir()+"/none"), &reading{text: "one"}
 	_, _, err := c.take(t.Context(), "state", v.read)
-	require.ErrorContains(t, err, "no room on disk")
+	require.ErrorContains(t, err, "did not take the copy")
 	refused := errors.New("refused")
 	_, _, err = c.take(t.Context(), "state", func() ([]byte, uint32, error) { return nil, 0, refused })
 	require.ErrorIs(t, err, refused)

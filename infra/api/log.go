@@ -1,7 +1,10 @@
 package api
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,9 +17,18 @@ func (h *Handler) logEndpoints() []endpoint {
 	const tag = "history"
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/history", id: "get-history", tag: tag, summary: "Get a part of a run's log",
-			describe: "Records of one generation, in order, as many as fit a page of about a megabyte, at least one. A record is what happened in one activation, and what the run decided.",
-			params:   []*huma.Param{runParam(), generationParam(), queryParam("after", "Only records after this number.", whole(0), 120)},
-			answers:  map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getHistory},
+			describe: "Records of one generation, in order, as many as fit a page of about a megabyte, at least one. A record is what happened in one activation, and what the run decided. " +
+				fmt.Sprintf("Values of more than %d bytes are left out; where a record is still longer than a page, those of more than %d bytes, or all. ", engine.LongestShown, engine.LongestListed) +
+				"Where the member input would stand, input@ says how long it is. get-record gives such a record whole.",
+			params:  []*huma.Param{runParam(), generationParam(), queryParam("after", "Only records after this number.", whole(0), 120)},
+			answers: map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getHistory},
+		{method: http.MethodGet, path: "/v1/runs/{run}/history/{record}", id: "get-record", tag: tag, summary: "Read one record of a run's log, whole",
+			describe: "As it is stored, with all its values. Where a gateway limits answers, it comes in pieces: as long as an answer has the header " + client.NextHeader +
+				", the same request with that as after gives the next piece.",
+			params: []*huma.Param{runParam(), {Name: "record", In: "path", Required: true, Description: "The number of the record.", Example: 4, Schema: whole(1)},
+				generationParam(), queryParam("after", afterParam("the record"), matching(spotPattern), nil)},
+			answers: map[int]reply{http.StatusOK: {"The record, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
+			fails:   []engine.Code{engine.NotFound, engine.Conflict, engine.Blocked}, serve: (*call).getRecord},
 		{method: http.MethodGet, path: "/v1/runs/{run}/export", id: "export-history", tag: tag, summary: "Export a generation's whole log",
 			describe: "What replay takes. Where a reset began the generation, the records of earlier generations that still count come first. " +
 				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + client.NextHeader + ", the text goes on, " +
@@ -63,14 +75,68 @@ func (c *call) getHistory() error {
 	page := &client.HistoryPage{Run: summary.Run, Generation: generation, Workflow: summary.Workflow, Records: []history.Payload{}}
 	size := 0
 	for _, record := range records {
-		text := history.AppendRecord(nil, record)
+		text, whole := shownRecord(record)
 		if size += len(text); size > pieceOfLog && len(page.Records) > 0 {
 			break
 		}
 		page.Records = append(page.Records, text)
+		if !whole {
+			page.Large = append(page.Large, record.Number)
+		}
 		if page.Next = record.Number; record.Closes() != nil {
 			page.Next = 0
 		}
 	}
 	return c.answer(http.StatusOK, page)
+}
+
+// shownRecord is the text of a record as a page of the history shows it, and whether that is all of
+// it. It leaves out as many values as it must so that the record fits.
+func shownRecord(record *history.Record) (text []byte, whole bool) {
+	for _, most := range []int{engine.LongestShown, engine.LongestListed, 0} {
+		whole = true
+		text = history.Encoder{Away: func(value history.Payload) (string, bool) {
+			if len(value) <= most {
+				return "", false
+			}
+			whole = false
+			return leftOut(value), true
+		}}.Record(record)
+		if len(text) <= pieceOfLog {
+			break
+		}
+	}
+	return text, whole
+}
+
+// leftOut is what stands for a value.
+func leftOut(value history.Payload) string {
+	large := engine.LargeOf(value)
+	return fmt.Sprintf("%d bytes, left out: %s", large.Bytes, large.Preview)
+}
+
+func (c *call) getRecord() error {
+	number, err := strconv.Atoi(c.r.PathValue("record"))
+	if err != nil || number < 1 {
+		return invalid(fmt.Sprintf("%.100q is not the number of a record: it is a whole number from 1", c.r.PathValue("record")))
+	}
+	summary, asked, err := c.generation()
+	if err != nil {
+		return err
+	}
+	run := summary.Run
+	size, err := c.engine.SizeOfRecords(c.r.Context(), run, asked, number-1)
+	if err != nil {
+		return err
+	}
+	return c.giveLong(&long{what: fmt.Sprintf("record %d of generation %d of run %q", number, asked, run), size: size, read: func() ([]byte, error) {
+		records, err := c.engine.History(c.r.Context(), run, asked, number-1)
+		if err != nil {
+			return nil, err
+		}
+		if len(records) == 0 || records[0].Number != number {
+			return nil, &engine.Error{Code: engine.NotFound, Message: fmt.Sprintf("the log of run %q has no record %d in this generation: get-history lists its records", run, number)}
+		}
+		return history.AppendRecord(nil, records[0]), nil
+	}})
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -22,13 +23,15 @@ func (h *Handler) mailEndpoints() []endpoint {
 		{method: http.MethodPost, path: "/v1/runs/{run}/updates/{name}", id: "update-run", tag: tag, summary: "Send a run an update",
 			describe: "An update is answered by the workflow. One that is not answered in time goes on: repeat it with its id to ask again. " +
 				"That the workflow rejected it is an answer, too: see phase.",
-			params: []*huma.Param{runParam(), nameParam("update", "add-item"), waitParam("for the answer")}, body: client.MailBody{},
-			answers: map[int]reply{http.StatusOK: {"It is completed or rejected.", engine.UpdateAnswer{}, ""}, http.StatusAccepted: {"It is durable, and not answered yet.", engine.UpdateAnswer{}, ""}},
+			params: []*huma.Param{runParam(), nameParam("update", "add-item"), waitParam("for the answer"),
+				queryParam("after", afterParam("an outcome that an answer left out for its length")+" The request must have the id of the update.", matching(spotPattern), nil)}, body: client.MailBody{},
+			answers: map[int]reply{http.StatusOK: {"It is completed or rejected. An outcome that is too long for an answer is left out: large says its size, and the same request with after gives it in pieces.", engine.UpdateAnswer{}, client.NextHeader}, http.StatusAccepted: {"It is durable, and not answered yet.", engine.UpdateAnswer{}, ""}},
 			fails:   fails, serve: (*call).updateRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/queries/{name}", id: "query-run", role: Read, tag: tag, summary: "Ask a run a question",
 			describe: "It changes nothing. Runs that have ended answer, too.",
-			params:   []*huma.Param{runParam(), nameParam("query", "total")}, body: client.QueryBody{},
-			answers: map[int]reply{http.StatusOK: {"The workflow's answer.", client.QueryAnswer{}, ""}},
+			params: []*huma.Param{runParam(), nameParam("query", "total"),
+				queryParam("after", afterParam("a result that an answer left out for its length"), matching(spotPattern), nil)}, body: client.QueryBody{},
+			answers: map[int]reply{http.StatusOK: {"The workflow's answer. One that is too long is left out: large says its size, and the same request with after gives it in pieces.", client.QueryAnswer{}, client.NextHeader}},
 			fails:   []engine.Code{engine.NotFound, engine.Rejected, engine.Blocked}, serve: (*call).queryRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/cancel", id: "cancel-run", tag: tag, summary: "Ask a run to stop",
 			describe: "Its code is told, and may clean up.",
@@ -72,6 +75,12 @@ func (c *call) updateRun() error {
 		return err
 	}
 	request := c.mail(body.ID, body.Unique, body.After)
+	if c.isRead() {
+		if body.ID == "" {
+			return invalid("parameter after reads on in the answer to an update that was sent: give its id")
+		}
+		wait = max(wait, c.config.Limits.RoomWithin) // it was answered: this finds the answer
+	}
 	answer, err := c.engine.SendUpdate(c.r.Context(), request, c.r.PathValue("name"), body.Input)
 	if err != nil {
 		return err
@@ -89,6 +98,18 @@ func (c *call) updateRun() error {
 	status := http.StatusAccepted
 	if answered(answer) {
 		status = http.StatusOK
+	}
+	outcome, err := answer.Outcome()
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.isRead() && outcome == nil:
+		return busy("the answer to update %q was not found in time: try again", answer.ID)
+	case c.isRead():
+		return c.giveRest(fmt.Sprintf("the answer to update %q of run %q", answer.ID, request.Run), outcome)
+	case c.leavesOut(outcome):
+		answer = answer.LeaveOut()
 	}
 	if err := c.holdAnswer(len(answer.Result)); err != nil {
 		return err
@@ -109,10 +130,17 @@ func (c *call) queryRun() error {
 	if err != nil {
 		return err
 	}
-	if err := c.holdAnswer(len(result)); err != nil {
+	if c.isRead() {
+		return c.giveRest(fmt.Sprintf("the answer to query %q of run %q", c.r.PathValue("name"), c.r.PathValue("run")), result)
+	}
+	answer := client.QueryAnswer{Result: result}
+	if c.leavesOut(result) {
+		answer.Result, answer.Large = nil, map[string]engine.Large{engine.ValueResult: engine.LargeOf(result)}
+	}
+	if err := c.holdAnswer(len(answer.Result)); err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, client.QueryAnswer{Result: result})
+	return c.answer(http.StatusOK, answer)
 }
 
 func (c *call) cancelRun() error {

@@ -105,7 +105,7 @@ func TestLongestAnswer(t *testing.T) {
 	require.Equal(t, []string{"e4", "e3", "e2", "e1", "e0"}, ids)
 
 	p := w.problem("POST", "/v1/runs?wait=5s", `{"run":"long","workflow":"echo","input":"`+strings.Repeat(value, 2)+`"}`)
-	require.Regexp(t, `^413 too-large: it was done, but the answer has \d+ bytes, and no more than 2000 can be given here: a run's export comes in pieces, and has all values$`,
+	require.Regexp(t, `^413 too-large: it was done, but the answer has \d+ bytes, and no more than 2000 can be given here: get-value and get-record give values in pieces, and so does a run's export$`,
 		fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
 	p = w.problem("GET", "/v1/runs/long", "")
 	require.Regexp(t, `^the answer has \d+ bytes`, p.Detail)

@@ -36,7 +36,7 @@ func (c *call) answer(status int, body any) error {
 			done = "it was done, but the"
 		}
 		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("%s answer has %d bytes, and no more than %d can be given here: "+
-			"a run's export comes in pieces, and has all values", done, size, most)}
+			"get-value and get-record give values in pieces, and so does a run's export", done, size, most)}
 	}
 	e.write(c.w, status, "application/json")
 	return nil

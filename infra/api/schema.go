@@ -22,7 +22,7 @@ type summary struct {
 	State      json.RawMessage            `json:"state,omitempty" doc:"What its code has published last." example:"{\"packed\":1}"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty" doc:"What it is searched by." example:"{\"customer\":\"ada\"}"`
 	Parent     *parent                    `json:"parent,omitempty" doc:"The run that started this one as a child."`
-	Large      map[string]large           `json:"large,omitempty" doc:"Values that are left out here for their length, by name: input, result, state, failure. get-value gives them."`
+	Large      map[string]large           `json:"large,omitempty" doc:"Values that are left out here for their length, by name: input, result, state, failure. get-value gives them. Lists leave out long attributes, too: attributes.NAME, which get-run shows."`
 }
 
 type large struct {
@@ -68,27 +68,29 @@ type unreadSignal struct {
 }
 
 type updateAnswer struct {
-	ID      string          `json:"id" doc:"The id of the update: repeat it with this id to ask again." example:"add-1"`
-	Stamp   int64           `json:"stamp" doc:"Its place in the order of messages: give it as after with the next one; 0 where the run has ended." example:"1767225600000000000"`
-	Phase   string          `json:"phase" doc:"How far it has come; empty before the run has looked." enum:",accepted,rejected,completed" example:"completed"`
-	Result  json.RawMessage `json:"result,omitempty" doc:"What the workflow answered." example:"3"`
-	Failure *failure        `json:"failure,omitempty" doc:"Why it was rejected, or what its handler failed with."`
+	ID      string           `json:"id" doc:"The id of the update: repeat it with this id to ask again." example:"add-1"`
+	Stamp   int64            `json:"stamp" doc:"Its place in the order of messages: give it as after with the next one; 0 where the run has ended." example:"1767225600000000000"`
+	Phase   string           `json:"phase" doc:"How far it has come; empty before the run has looked." enum:",accepted,rejected,completed" example:"completed"`
+	Result  json.RawMessage  `json:"result,omitempty" doc:"What the workflow answered." example:"3"`
+	Failure *failure         `json:"failure,omitempty" doc:"Why it was rejected, or what its handler failed with."`
+	Large   map[string]large `json:"large,omitempty" doc:"The result or the failure, where it is too long for an answer and left out: the same request with after gives it in pieces."`
 }
 
 type activityState struct {
-	Run        string          `json:"run" doc:"The run's id." example:"order-17"`
-	Generation int             `json:"generation" doc:"The run's generation." example:"1"`
-	Seq        int64           `json:"seq" doc:"The number of the run's command." example:"2"`
-	Activity   string          `json:"activity" doc:"The activity's name." example:"charge"`
-	Step       bool            `json:"step,omitempty" doc:"It is a step: it runs inline."`
-	Attempt    int             `json:"attempt" doc:"Which attempt, from 1." example:"2"`
-	Started    time.Time       `json:"started,omitzero" doc:"When this attempt began." example:"2026-01-01T00:00:01Z"`
-	Beat       time.Time       `json:"beat,omitzero" doc:"The last heartbeat." example:"2026-01-01T00:00:04Z"`
-	Details    json.RawMessage `json:"details,omitempty" doc:"What the last heartbeat said." example:"{\"done\":40}"`
-	Failure    string          `json:"failure,omitempty" doc:"What the attempt before failed with." example:"card service unreachable"`
-	Next       time.Time       `json:"next,omitzero" doc:"When this attempt may begin, if it waits for that." example:"2026-01-01T00:01:00Z"`
-	Cancelled  bool            `json:"cancelled,omitempty" doc:"The run asked it to stop."`
-	Pending    bool            `json:"pending,omitempty" doc:"It waits to be completed from outside."`
+	Run        string           `json:"run" doc:"The run's id." example:"order-17"`
+	Generation int              `json:"generation" doc:"The run's generation." example:"1"`
+	Seq        int64            `json:"seq" doc:"The number of the run's command." example:"2"`
+	Activity   string           `json:"activity" doc:"The activity's name." example:"charge"`
+	Step       bool             `json:"step,omitempty" doc:"It is a step: it runs inline."`
+	Attempt    int              `json:"attempt" doc:"Which attempt, from 1." example:"2"`
+	Started    time.Time        `json:"started,omitzero" doc:"When this attempt began." example:"2026-01-01T00:00:01Z"`
+	Beat       time.Time        `json:"beat,omitzero" doc:"The last heartbeat." example:"2026-01-01T00:00:04Z"`
+	Details    json.RawMessage  `json:"details,omitempty" doc:"What the last heartbeat said." example:"{\"done\":40}"`
+	Failure    string           `json:"failure,omitempty" doc:"What the attempt before failed with." example:"card service unreachable"`
+	Next       time.Time        `json:"next,omitzero" doc:"When this attempt may begin, if it waits for that." example:"2026-01-01T00:01:00Z"`
+	Cancelled  bool             `json:"cancelled,omitempty" doc:"The run asked it to stop."`
+	Pending    bool             `json:"pending,omitempty" doc:"It waits to be completed from outside."`
+	Large      map[string]large `json:"large,omitempty" doc:"The details, where they are long and left out: get-activity-details gives them."`
 }
 
 // exported is what history.AppendExport writes.

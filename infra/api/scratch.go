@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// scratchPart is how many bytes of a text are read at a time.
+	// scratchPart is how many bytes of a value are read at a time.
 	scratchPart = 32 << 10
 	// scratchFiles match the names of the files.
 	scratchFiles = ".reprise-value-*"
 )
 
-// scratch is a text in a file that has no name, where the system allows that: it is gone with the
+// scratch is a value in a file without a name, where the system allows that: it is gone with the
 // process. It is encrypted with a key that only this process has, since a store may seal its values.
 type scratch struct {
 	file *os.File

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/infra/api"
 )
@@ -82,6 +84,92 @@ func TestValueInOneAnswer(t *testing.T) {
 	require.Contains(t, changed.Detail, "has changed since its first piece was read")
 }
 
+// read gives a text that comes in pieces.
+func (w *world) read(method, path, body, after string) string {
+	w.Helper()
+	for whole := ""; ; {
+		separator := "?"
+		if strings.Contains(path, "?") {
+			separator = "&"
+		}
+		response, text := w.call(method, path+separator+"after="+after, body)
+		require.Equal(w, http.StatusOK, response.StatusCode, text)
+		require.LessOrEqual(w, len(text), 1_000_000)
+		whole += text
+		if after = response.Header.Get("Reprise-Next"); after == "" {
+			return whole
+		}
+	}
+}
+
+// TestLongAnswers: a query and an update that are answered with more than a gateway takes say how the
+// answer is read.
+func TestLongAnswers(t *testing.T) {
+	w := start(t, func(c *api.Config) { c.LongestAnswer = 3 << 20 })
+	w.ok(201, "POST", "/v1/runs", `{"run":"l","workflow":"library"}`)
+	require.Eventually(t, func() bool {
+		_, err := w.client.Query(t.Context(), "l", "page", history.Payload("1"))
+		return err == nil
+	}, 10*time.Second, time.Millisecond)
+	for path, c := range map[string]struct{ body, letter string }{
+		"/v1/runs/l/queries/page":          {`{"input":2000000}`, "ö"},
+		"/v1/runs/l/updates/print?wait=9s": {`{"id":"u","input":2000000}`, "ü"},
+	} {
+		response, text := w.call(http.MethodPost, path, c.body)
+		require.Equal(t, http.StatusOK, response.StatusCode, text)
+		var answer struct {
+			Result *string
+			Large  map[string]engine.Large
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &answer))
+		require.Nil(t, answer.Result)
+		require.EqualValues(t, 4_000_002, answer.Large["result"].Bytes)
+		require.Contains(t, answer.Large["result"].Preview, c.letter)
+		whole := w.read(http.MethodPost, path, c.body, response.Header.Get("Reprise-Next"))
+		require.True(t, whole == `"`+strings.Repeat(c.letter, 2_000_000)+`"`)
+	}
+	changed := w.problem("POST", "/v1/runs/l/queries/page?after=00000000.5", `{"input":2000000}`)
+	require.Equal(t, engine.Conflict, changed.Code)
+	require.Contains(t, w.problem("POST", "/v1/runs/l/updates/print?after=00000000.0", `{"input":2}`).Detail, "give its id")
+
+	result, err := w.client.Query(t.Context(), "l", "page", history.Payload("2000000"))
+	require.NoError(t, err)
+	require.Len(t, result, 4_000_002, "the client reads the whole")
+	answer, err := w.client.Update(t.Context(), engine.MessageRequest{Run: "l", ID: "u"}, "print", history.Payload("2000000"))
+	require.NoError(t, err)
+	require.Len(t, answer.Result, 4_000_002)
+	require.Empty(t, answer.Large)
+}
+
+// TestLongRecords: a page of the history leaves long values out, and each record can be read whole.
+func TestLongRecords(t *testing.T) {
+	for name, limit := range map[string]int{"behind a gateway": 3 << 20, "without a limit": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, func(c *api.Config) { c.LongestAnswer = limit })
+			w.ok(201, "POST", "/v1/runs?wait=9s", `{"run":"large","workflow":"echo","input":"`+strings.Repeat("x", 5_000_000)+`"}`)
+			shown := w.ok(200, "GET", "/v1/runs/large/history", "")
+			require.Equal(t, []any{1.0}, shown["large"])
+			text, err := json.Marshal(shown)
+			require.NoError(t, err)
+			require.Less(t, len(text), 5000)
+			require.Contains(t, string(text), `"input@":"5000002 bytes, left out: \"xxx`)
+
+			stored, err := w.node.History(t.Context(), "large", 1, 0)
+			require.NoError(t, err)
+			var whole bytes.Buffer
+			require.NoError(t, w.client.Record(t.Context(), "large", 1, 1, &whole))
+			require.True(t, whole.String() == string(history.AppendRecord(nil, stored[0])))
+			for record, err := range w.client.Records(t.Context(), "large", 1) {
+				require.NoError(t, err)
+				require.True(t, string(record) == whole.String(), "the client reads the whole")
+			}
+			require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/large/history/2", "").Code)
+			require.Equal(t, engine.Invalid, w.problem("GET", "/v1/runs/large/history/x", "").Code)
+			require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/none/history/1", "").Code)
+		})
+	}
+}
+
 // TestNoRoomForAReader: what cannot be read within the memory that is free is answered with 503,
 // and costs the others nothing.
 func TestNoRoomForAReader(t *testing.T) {
@@ -103,7 +191,7 @@ func TestNoRoomForAReader(t *testing.T) {
 	require.Zero(t, budget.Used())
 }
 
-// TestSlowReaders: callers who take a long value slowly hold no memory for it, and each gets the
+// TestSlowReaders: callers that take a long value slowly hold no memory for it, and each gets the
 // value as it was when the answer began.
 func TestSlowReaders(t *testing.T) {
 	budget, folder := memory.New(64<<20), t.TempDir()
@@ -127,7 +215,7 @@ func TestSlowReaders(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		require.Empty(t, left, "no file has a name that would outlive the process")
 	}
-	require.True(t, budget.TryTake(budget.Total()), "there is no memory for another reading")
+	require.True(t, budget.TryTake(budget.Total()), "the budget is taken: another reading would be refused")
 	for _, answer := range answers {
 		text, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)

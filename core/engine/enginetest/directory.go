@@ -38,6 +38,7 @@ var listCases = []namedCase{
 		small, large := fullSummary(), fullSummary()
 		large.Run, large.Started = "large", small.Started.Add(-time.Second)
 		large.Input, large.Result, large.State = long(5_500_000), long(40_000), long(engine.LongestListed)
+		large.Attributes["note"] = long(history.MaxAttribute)
 		for _, summary := range []*engine.Summary{small, large} {
 			start := startItem(1)
 			require.NoError(s.t, s.Runs.Create(s.t.Context(), summary, start))
@@ -53,7 +54,9 @@ var listCases = []namedCase{
 		require.Equal(s.t, string(large.State), string(got.State))
 		require.EqualValues(s.t, 5_500_000, got.Large[engine.ValueInput].Bytes)
 		require.EqualValues(s.t, 40_000, got.Large[engine.ValueResult].Bytes)
-		require.Len(s.t, got.Large, 2)
+		require.EqualValues(s.t, history.MaxAttribute, got.Large[engine.LargeAttribute+"note"].Bytes)
+		require.Len(s.t, got.Large, 3)
+		require.Len(s.t, got.Attributes, len(small.Attributes), "short attributes stay")
 		whole, err := s.Runs.Summary(s.t.Context(), "large")
 		require.NoError(s.t, err)
 		sameSummary(s.t, large, whole)

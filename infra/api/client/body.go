@@ -79,13 +79,15 @@ type HistoryPage struct {
 	Run        string            `json:"run" doc:"The run's id." example:"order-17"`
 	Generation int               `json:"generation" doc:"The generation whose log this is." example:"1"`
 	Workflow   string            `json:"workflow" doc:"The run's workflow." example:"order"`
-	Records    []history.Payload `json:"records" doc:"Records as they are stored, in order."`
+	Records    []history.Payload `json:"records" doc:"Records as they are stored, in order. For a long value stands, under its name with an @, how long it is and how it begins."`
+	Large      []int             `json:"large,omitempty" doc:"Numbers of the records whose long values are left out: get-record gives them whole."`
 	Next       int               `json:"next,omitempty" doc:"What to give as after for the records that follow; missing where none can: the log was closed, or has no more for now." example:"120"`
 }
 
 // QueryAnswer is the answer to a query.
 type QueryAnswer struct {
-	Result history.Payload `json:"result" doc:"What the workflow answered." example:"42"`
+	Result history.Payload         `json:"result" doc:"What the workflow answered; null where it is left out." example:"42"`
+	Large  map[string]engine.Large `json:"large,omitempty" doc:"The result, where it is too long for an answer and left out: the same request with after gives it in pieces."`
 }
 
 // Beat is the answer to a heartbeat.

@@ -44,8 +44,12 @@ func (c *Client) Update(ctx context.Context, mail engine.MessageRequest, name st
 	last := engine.UpdateAnswer{Accepted: engine.Accepted{ID: mail.ID}}
 	for {
 		answer := engine.UpdateAnswer{}
-		_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name), query: c.poll(ctx),
-			body: &MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}, &answer)
+		asked := request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name), query: c.poll(ctx),
+			body: &MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}
+		got, err := c.do(ctx, asked, &answer)
+		if err == nil {
+			err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{engine.ValueResult: &answer.Result, engine.ValueFailure: &answer.Failure})
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return last, ctx.Err()
@@ -80,7 +84,11 @@ func answered(answer engine.UpdateAnswer) bool {
 // Query asks a run, open or closed, a question that changes nothing.
 func (c *Client) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
 	answer := QueryAnswer{}
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", run, "queries", name), body: &QueryBody{Input: input}}, &answer)
+	asked := request{method: http.MethodPost, path: path("runs", run, "queries", name), body: &QueryBody{Input: input}}
+	got, err := c.do(ctx, asked, &answer)
+	if err == nil {
+		err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{engine.ValueResult: &answer.Result})
+	}
 	return answer.Result, err
 }
 

@@ -8,8 +8,10 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // Started is the answer to a start.
@@ -141,7 +143,8 @@ func (c *Client) All(ctx context.Context, query engine.ListQuery) iter.Seq2[*eng
 	}
 }
 
-// History gives a part of a generation's log: the records after a number. Generation 0 is the current one.
+// History gives a part of a generation's log: the records after a number, without long values.
+// Generation 0 is the current one. [Client.Records] and [Client.Record] give records whole.
 func (c *Client) History(ctx context.Context, run string, generation, after int) (*HistoryPage, error) {
 	page := &HistoryPage{}
 	query := url.Values{"generation": {number(generation)}, "after": {number(after)}}
@@ -162,7 +165,8 @@ func (c *Client) Records(ctx context.Context, run string, generation int) iter.S
 				return
 			}
 			for _, record := range page.Records {
-				if !yield(json.RawMessage(record), nil) {
+				text, err := c.whole(ctx, page, record)
+				if !yield(text, err) || err != nil {
 					return
 				}
 			}
@@ -172,6 +176,22 @@ func (c *Client) Records(ctx context.Context, run string, generation int) iter.S
 			generation, after = page.Generation, page.Next
 		}
 	}
+}
+
+// whole gives a record of a page with all its values.
+func (c *Client) whole(ctx context.Context, page *HistoryPage, record history.Payload) (json.RawMessage, error) {
+	if len(page.Large) == 0 {
+		return json.RawMessage(record), nil
+	}
+	known := struct {
+		Number int `json:"n"`
+	}{}
+	if err := json.Unmarshal(record, &known); err != nil || !slices.Contains(page.Large, known.Number) {
+		return json.RawMessage(record), err
+	}
+	text := &bytes.Buffer{}
+	err := c.Record(ctx, page.Run, page.Generation, known.Number, text)
+	return text.Bytes(), err
 }
 
 // Export writes a generation's whole log, in the form that history.DecodeExport reads. Generation 0 is the current one. It

@@ -17,9 +17,20 @@ import (
 // value that changes meanwhile is an error with the code conflict; part of it may have been written
 // then.
 func (c *Client) Value(ctx context.Context, run, name string, into io.Writer) error {
-	query := url.Values{}
+	return c.pieces(ctx, request{method: http.MethodGet, path: path("runs", run, "values", name), query: url.Values{}}, into)
+}
+
+// Record writes one record of a generation's log as it is stored, with all its values. Generation 0 is
+// the current one. It comes in pieces, as [Client.Value] does.
+func (c *Client) Record(ctx context.Context, run string, generation, record int, into io.Writer) error {
+	return c.pieces(ctx, request{method: http.MethodGet, path: path("runs", run, "history", number(record)),
+		query: url.Values{"generation": {number(generation)}}}, into)
+}
+
+// pieces writes the pieces of an answer.
+func (c *Client) pieces(ctx context.Context, asked request, into io.Writer) error {
 	for {
-		got, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "values", name), query: query}, into)
+		got, err := c.do(ctx, asked, into)
 		if err != nil {
 			return err
 		}
@@ -27,8 +38,28 @@ func (c *Client) Value(ctx context.Context, run, name string, into io.Writer) er
 		if next == "" {
 			return nil
 		}
-		query.Set("after", next)
+		asked.query.Set("after", next)
 	}
+}
+
+// leftOut reads the value that an answer left out for its length, if it left one out.
+func (c *Client) leftOut(ctx context.Context, asked request, got answer, large map[string]engine.Large, into map[string]any) error {
+	next := got.header.Get(NextHeader)
+	if next == "" {
+		return nil
+	}
+	asked.query = url.Values{"after": {next}}
+	text := &bytes.Buffer{}
+	if err := c.pieces(ctx, asked, text); err != nil {
+		return err
+	}
+	for name := range large { // there is one
+		if err := json.Unmarshal(text.Bytes(), into[name]); err != nil {
+			return fmt.Errorf("the %s that the answer left out was not read: %w", name, err)
+		}
+		delete(large, name)
+	}
+	return nil
 }
 
 // complete gets the outcome of a run that has ended, where its summary leaves that out for its

@@ -86,9 +86,8 @@ func (s *Store) pin(ctx context.Context, name string) (*run, error) {
 	return s.hot.take(stored), nil
 }
 
-// pinToWrite is pin for a caller that reads neither the values nor the inbox. Of a run that is not in
-// memory, it loads no more than the columns beside the summary: a large run is not read once more for
-// each of its writes.
+// pinToWrite is pin for a caller that reads neither values nor inbox. Of a run that is not in memory,
+// it loads only the columns beside the summary: a large run is not read for each of its writes.
 func (s *Store) pinToWrite(ctx context.Context, name string) (*run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestColdRunsHoldNoMemory(t *testing.T) {
 	require.Equal(t, 5, s.InMemory())
 }
 
-// longRun is a run whose values are in no memory: its summary, and the start in its inbox, have 5 MB
+// longRun has a run that is not in memory: its summary, and the start in its inbox, have 5 MB
 // each.
 func longRun(t *testing.T) *sqlite.Store {
 	t.Helper()
@@ -64,8 +64,9 @@ func allocates(do func()) int {
 // TestSizeReadsNoValue: a caller asks for the size before it has claimed the memory for the run.
 func TestSizeReadsNoValue(t *testing.T) {
 	s := longRun(t)
-	for name, size := range map[string]func(ctx context.Context, run string) (int64, error){"Size": s.Size, "SizeOfNewest": s.SizeOfNewest,
-		"SizeOfSummary": s.SizeOfSummary} {
+	for name, size := range map[string]func(ctx context.Context, run string) (int64, error){
+		"Size": s.Size, "SizeOfNewest": s.SizeOfNewest, "SizeOfSummary": s.SizeOfSummary,
+	} {
 		require.Less(t, allocates(func() {
 			bytes, err := size(t.Context(), "long")
 			require.NoError(t, err)
@@ -92,7 +93,7 @@ func TestWritesReadNoValue(t *testing.T) {
 	require.ErrorIs(t, s.Discard(t.Context(), "long", 2, []string{"start#2"}), engine.ErrTaken)
 	after, err := s.Look(t.Context(), "long", engine.Position{})
 	require.NoError(t, err)
-	require.Empty(t, after.Inbox, "what was deleted does not show again before it is flushed")
+	require.Empty(t, after.Inbox, "a deleted item does not show again before it is flushed")
 	require.Len(t, after.Records, 1)
 	require.Equal(t, before.Summary.Input, after.Summary.Input)
 
