@@ -10,5 +10,5 @@
 //	FAULTS_TEARS  how often its files are torn and damaged (4)
 //	FAULTS_KILLS  how often it is killed while it starts (10)
 //	FAULTS_RUNS   how many runs are due at once (1000), every tenth with FAULTS_RECORDS records (200), the others with a 20th of that
-//	FAULTS_LARGE  how many runs of 5 MB wait where there is little memory (60); 1000 is the whole load
+//	FAULTS_LARGE  how many runs of 5 MB wait where there is little memory (30); 1000 is the whole load
 package faults

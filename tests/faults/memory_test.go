@@ -36,7 +36,7 @@ const mostMemory = 1 << 30
 // FAULTS_LARGE says how many runs wait; 1000 is the whole load, for minutes and 15 GB of disk.
 func TestLittleMemory(t *testing.T) {
 	ctx := t.Context()
-	runs, waiting, starts := number(t, "FAULTS_LARGE", 60), value(5_000_000), 3
+	runs, waiting, starts := number(t, "FAULTS_LARGE", 30), value(5_000_000), 3
 	if runs >= 1000 {
 		starts = 20
 	}
