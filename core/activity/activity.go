@@ -92,7 +92,8 @@ type Options struct {
 	ID string
 	// Inline runs the activity as a step.
 	Inline bool
-	// ScheduleToStart is how long the first attempt may wait for a worker. Zero: without limit.
+	// ScheduleToStart is how long the first attempt may wait for a worker. Zero: without limit. A
+	// reset that keeps the call starts this limit and ScheduleToClose again. Steps ignore it.
 	ScheduleToStart time.Duration
 	// StartToClose is how long one attempt may take: then its context is cancelled, and it counts as failed. Zero: a
 	// minute. Unlimited: no limit.

@@ -91,20 +91,17 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 	v := &visit{e: e, run: run, author: author, until: until, budget: e.newBudget(deadline), steps: &steps{}}
 	defer func() { v.steps.cancel() }()
 	for {
-		if err := v.turn(ctx); err != nil {
+		handedOver, err := v.turn(ctx)
+		if handedOver || err != nil {
 			return err
 		}
 		if v.steps.idle() {
-			break
+			return v.finish(ctx)
 		}
 		if err := v.awaitSteps(ctx); err != nil {
 			return err
 		}
 	}
-	if len(v.steps.left) > 0 {
-		return v.handOver(ctx)
-	}
-	return v.finish(ctx)
 }
 
 // finish deletes what has been taken care of, and comes back later for what a living author answers for (rules 3 and 4).
@@ -136,10 +133,11 @@ func (v *visit) deleteStates(ctx context.Context) error {
 	return nil
 }
 
-// turn looks at the run and takes it as far as it goes without waiting for a step.
-func (v *visit) turn(ctx context.Context) (err error) {
+// turn looks at the run and takes it as far as it goes without waiting for a step. If steps are left
+// then, and none runs, it hands them over: while it holds the run, or that may have been evicted.
+func (v *visit) turn(ctx context.Context) (handedOver bool, err error) {
 	if v.slot, err = v.e.hold(ctx, v.run, v.e.replays); err != nil {
-		return err
+		return false, err
 	}
 	defer func() {
 		if l := v.slot.live; l != nil && l.closes != nil {
@@ -148,6 +146,14 @@ func (v *visit) turn(ctx context.Context) (err error) {
 		v.e.live.release(v.slot)
 		v.slot = nil
 	}()
+	if err := v.advance(ctx); err != nil || !v.steps.idle() || len(v.steps.left) == 0 {
+		return false, err
+	}
+	return true, v.handOver(ctx)
+}
+
+// advance is a turn's part up to the steps that are left.
+func (v *visit) advance(ctx context.Context) error {
 	if v.broken != nil {
 		return v.blockIf(ctx, v.broken)
 	}

@@ -104,7 +104,12 @@ func (t *try) perform(invocation context.Context, of *underway, perform registry
 		deadline, late = last, errInvocation
 	}
 	if !deadline.IsZero() {
-		stop := t.e.Clock.AfterFunc(deadline.Sub(t.started), func() { end(ended, outcome{cause: late}) })
+		left := deadline.Sub(t.e.Clock.Now())
+		if left <= 0 { // a slow store had its time
+			t.failure = t.overtime(late)
+			return
+		}
+		stop := t.e.Clock.AfterFunc(left, func() { end(ended, outcome{cause: late}) })
 		defer stop()
 	}
 	beats, stop := t.watchBeats(ended)
@@ -123,18 +128,24 @@ func (t *try) perform(invocation context.Context, of *underway, perform registry
 	of.enter(ctx)
 	t.e.workers.run(func() { call(ctx, perform, t.command.Input, ended) })
 	out := <-ended
-	switch {
-	case out.cause == nil:
+	if out.cause == nil {
 		t.end(ctx, out)
 		return
-	case errors.Is(out.cause, errBeat):
-		t.failure = history.TimeoutFailure(history.Heartbeat, t.command.Options.Heartbeat)
-	case errors.Is(out.cause, errInvocation):
-		t.failure = t.outlasted()
-	default:
-		t.failure = history.TimeoutFailure(t.which, t.allowed())
 	}
+	t.failure = t.overtime(out.cause)
 	ctx.End(context.DeadlineExceeded, out.cause)
+}
+
+// overtime is the failure of an attempt that has no time left, by the cause.
+func (t *try) overtime(cause error) *history.Failure {
+	switch {
+	case errors.Is(cause, errBeat):
+		return history.TimeoutFailure(history.Heartbeat, t.command.Options.Heartbeat)
+	case errors.Is(cause, errInvocation):
+		return t.outlasted()
+	default:
+		return history.TimeoutFailure(t.which, t.allowed())
+	}
 }
 
 // outcome is what the author's function gave, or why nobody waits for it any more.

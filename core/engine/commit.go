@@ -176,17 +176,12 @@ func (v *visit) forgetStep(generation int, seq int64) {
 
 // handOver says in a record that this author answers for nothing any more: too little time is left for the steps to come
 // (rule 5). Whoever receives the resume goes on: at once, or when the first of them is to be tried again.
-func (v *visit) handOver(ctx context.Context) (err error) {
-	if v.slot, err = v.e.live.hold(ctx, v.run); err != nil {
-		return err
-	}
-	defer func() {
-		v.e.live.release(v.slot)
-		v.slot = nil
-	}()
+func (v *visit) handOver(ctx context.Context) error {
 	l := v.slot.live
 	if l == nil || l.closes != nil || l.position.Generation != v.steps.generation {
-		v.steps.left = nil
+		if l != nil { // else the states stay: the steps continue from them
+			v.steps.left = nil
+		}
 		return errors.Join(v.deleteStates(ctx), v.e.Queue.SendResumes(ctx, Resume{Run: v.run}))
 	}
 	now := later(v.e.Clock.Now(), l.time)
@@ -206,7 +201,7 @@ func (v *visit) handOver(ctx context.Context) (err error) {
 		}
 	}
 	rec.Until = later(now, firstDue(rec)) // until then nobody has anything to do here
-	err = v.e.guard(l.exec, func() error {
+	err := v.e.guard(l.exec, func() error {
 		_, err := l.exec.Activate(executor.Activation{Record: rec.Number, Time: now})
 		return err
 	})

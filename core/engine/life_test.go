@@ -696,6 +696,55 @@ func TestChildIDInUse(t *testing.T) {
 	})
 }
 
+// TestAnIDOfAChildUsedAgain by its parent is in use, whether the first child has ended or not.
+func TestAnIDOfAChildUsedAgain(t *testing.T) {
+	kid := workflow.Declare[int, int]("leaf").With(workflow.ChildOptions{ID: "kid"})
+	inBoth(t, only("main", func(_ *world, ctx workflow.Context, n int) ([]string, error) {
+		first := workflow.StartChild(ctx, kid, n)
+		_, open := workflow.ExecuteChild(ctx, kid, n)
+		if _, err := first.Await(ctx); err != nil {
+			return nil, err
+		}
+		_, closed := workflow.ExecuteChild(ctx, kid, n)
+		return []string{workflow.FailureType(open), workflow.FailureType(closed)}, nil
+	}), func(w *world) {
+		w.start("r", "main", "1")
+		w.ends(`["run-id-in-use","run-id-in-use"]`)
+	})
+}
+
+// TestAttributesOverGenerations stay, those of the start and those that code has set, also where a
+// generation sets none.
+func TestAttributesOverGenerations(t *testing.T) {
+	colour := workflow.NewAttribute[string]("colour")
+	var main func(ctx workflow.Context, n int) (int, error)
+	main = func(ctx workflow.Context, n int) (int, error) {
+		switch n {
+		case 1:
+			workflow.SetAttributes(ctx, colour.Is("red"))
+			return workflow.ContinueAsNew(ctx, main, 2)
+		case 2:
+			return workflow.ContinueAsNew(ctx, main, 3)
+		default:
+			return n, workflow.Sleep(ctx, time.Hour)
+		}
+	}
+	inBoth(t, func(*world) []workflow.Definition { return []workflow.Definition{workflow.New("main", main)} }, func(w *world) {
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			_, _, err := e.Start(ctx, engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("1"),
+				Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
+			return err
+		}))
+		both := history.Attributes{"customer": history.Payload(`"a"`), "colour": history.Payload(`"red"`)}
+		w.pass(time.Minute)
+		require.Equal(w.t, both, w.summary("r").Attributes)
+		require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Record: 1}))
+		require.Equal(w.t, both, w.summary("r").Attributes)
+		w.ends("3")
+		require.Equal(w.t, both, w.summary("r").Attributes)
+	})
+}
+
 func TestWhatTheSummaryShows(t *testing.T) {
 	customer := workflow.NewAttribute[string]("customer")
 	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {

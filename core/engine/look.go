@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,11 @@ func (l *live) note(rec *history.Record) {
 	l.closes = rec.Closes()
 	l.fold.Add(rec)
 	l.weigh(rec)
+	if slices.ContainsFunc(rec.Events, goesOn) {
+		for seq, p := range l.base {
+			l.base[seq] = p.Again(rec.Time)
+		}
+	}
 }
 
 // weigh counts what a record tells the run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,4 +156,34 @@ func TestResetWithoutSignals(t *testing.T) {
 		w.sends("m4", "go", `"d"`)
 		w.ends(`"cd"`)
 	})
+}
+
+// TestLimitsOfCallsThatAResetKeeps: the limits start again. A run that is reset a day later would else
+// fail its activities before they are tried.
+func TestLimitsOfCallsThatAResetKeeps(t *testing.T) {
+	for _, inline := range []bool{false, true} {
+		t.Run(map[bool]string{false: "an activity", true: "a step"}[inline], func(t *testing.T) {
+			var mended atomic.Bool
+			call := activity.New("call", func(context.Context, int) (string, error) {
+				if !mended.Load() {
+					return "", activity.Fail("no", "not yet")
+				}
+				return "done", nil
+			}).With(activity.Options{Inline: inline, ScheduleToClose: time.Minute, ScheduleToStart: 30 * time.Second})
+			define := func(*world) []workflow.Definition {
+				return []workflow.Definition{call, workflow.New("main", func(ctx workflow.Context, n int) (string, error) {
+					return workflow.Execute(ctx, call, n)
+				})}
+			}
+			inBoth(t, define, func(w *world) {
+				mended.Store(false)
+				w.start("r", "main", "1")
+				w.pass(24 * time.Hour)
+				require.Equal(w.t, history.Failed, w.summary("r").Status)
+				mended.Store(true)
+				require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Record: 1}))
+				w.ends(`"done"`)
+			})
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -72,6 +73,16 @@ func TestStepsAreRetriedOverInvocations(t *testing.T) {
 			require.Less(w.t, len(records), 10, "it waits without a record for each look")
 			resolved := records[len(records)-1].Events[0].(*history.ActivityResolved)
 			require.Len(w.t, resolved.Attempts, 2)
+		})
+	})
+	t.Run("also where the run is evicted whenever nothing holds it", func(t *testing.T) {
+		simulate(t, only("main", stubborn(slow)), func(w *world) {
+			w.lifetime = short
+			w.adjust = func(_ string, c *engine.Config) { c.Memory = memory.New(1000) }
+			w.start("r", "main", "2")
+			w.settle()
+			w.ends("3")
+			require.Equal(w.t, 3, w.ran[executionKey("r", 1, "stubborn")])
 		})
 	})
 	t.Run("until there are no more", func(t *testing.T) {

@@ -30,7 +30,7 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	}
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, e.newBudget(deadline))
 	a.origin = t.origin()
-	a.checkStart(t)
+	a.checkStart(t, state)
 	if a.failure == nil {
 		if err := e.attempt(ctx, a, t, state, under); err != nil {
 			return err
@@ -51,10 +51,11 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 }
 
-// tracked says whether an activity's state is kept in the table from its first attempt on: it heartbeats, or runs long.
+// tracked says whether an activity's state is kept in the table from its first attempt on: it
+// heartbeats, or runs long, or must begin in time.
 func tracked(t Task) bool {
 	o := t.Command.Options
-	return t.Attempt > 1 || o.Heartbeat > 0 || o.StartToClose < 0 || o.StartToClose > startToClose
+	return t.Attempt > 1 || o.Heartbeat > 0 || o.ScheduleToStart > 0 || o.StartToClose < 0 || o.StartToClose > startToClose
 }
 
 func (e *Engine) loadTask(ctx context.Context, t Task) (*TaskState, error) {
@@ -64,9 +65,13 @@ func (e *Engine) loadTask(ctx context.Context, t Task) (*TaskState, error) {
 	return e.Tasks.LoadTask(ctx, t.Key())
 }
 
-// checkStart fails an attempt that waited for a worker for too long.
-func (t *try) checkStart(task Task) {
+// checkStart fails an attempt that waited for a worker for too long. One that has a state has begun
+// before, in an invocation that ended or that received the same message.
+func (t *try) checkStart(task Task, state *TaskState) {
 	limit := t.command.Options.ScheduleToStart
+	if state != nil {
+		return
+	}
 	if limit > 0 && t.number == 1 && t.started.Sub(task.Sent) > limit {
 		t.failure = history.TimeoutFailure(history.ScheduleToStart, limit)
 		t.failure.NonRetryable = true

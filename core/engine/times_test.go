@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -149,4 +150,40 @@ func (w *world) closesAfter(want time.Duration) {
 	log := w.log("r", 1)
 	require.Equal(w.t, summary.Status, log[len(log)-1].Closes().Status())
 	require.Equal(w.t, summary.Closed, log[len(log)-1].Time.UTC(), "the last record has the time of the end")
+}
+
+// TestAnAttemptThatHasBegunIsNotLate: the message of an attempt comes again where its function died,
+// or where a queue delivers it twice. The first worker was in time.
+func TestAnAttemptThatHasBegunIsNotLate(t *testing.T) {
+	options := activity.Options{ScheduleToStart: time.Second}
+	inBoth(t, working(options, func(w *world, ctx context.Context, _ int) (string, error) {
+		return "done", elapse(ctx, 10*time.Second)
+	}), func(w *world) {
+		w.start("r", "main", "1")
+		require.NoError(w.t, w.deliver(w.process("activate"), w.takeOne(startLetter(w))).wait())
+		task := w.takeOne("task r/1/0 attempt 1")
+		first := w.deliver(w.process("task"), task)
+		w.pass(5 * time.Second)
+		w.put(task) // again
+		w.pass(time.Minute)
+		require.NoError(w.t, first.wait())
+		w.ends(`"done"`)
+	})
+}
+
+// TestAnAttemptDoesNotBeginAfterItsLimit, if a slow store takes its state only then.
+func TestAnAttemptDoesNotBeginAfterItsLimit(t *testing.T) {
+	options := activity.Options{ScheduleToClose: 5 * time.Second, Heartbeat: time.Minute}
+	begun := false
+	inBoth(t, working(options, func(*world, context.Context, int) (string, error) {
+		begun = true
+		return "done", nil
+	}), func(w *world) {
+		begun = false
+		save := w.plan(fault{kind: pause, op: "save-task"})
+		w.start("r", "main", "1")
+		time.AfterFunc(20*time.Second, save.release)
+		require.Equal(w.t, history.ScheduleToClose, w.fails().Type)
+		require.False(w.t, begun, "the activity's function must not be called after the limit")
+	})
 }

@@ -5,12 +5,21 @@ import "time"
 // Pending is a command whose answer a run waits for.
 type Pending struct {
 	Command Sequenced
-	// Time is that of the record that has the command.
+	// Time is that of the record that has the command: see [Pending.Again].
 	Time time.Time
 	// Generation whose log has the command: an earlier one where a reset kept it.
 	Generation int
 	// Cancel is the request to stop that the log has; nil: it has none.
 	Cancel Command
+}
+
+// Again is a command that a reset kept, and that the record of this time asks for again. The limits
+// of an activity start again; a timer keeps the time for which it was set.
+func (p Pending) Again(at time.Time) Pending {
+	if _, activity := p.Command.(*ScheduleActivity); activity {
+		p.Time = at
+	}
+	return p
 }
 
 // Checkpoint has all commands that were pending before the record that has it. A reader that needs

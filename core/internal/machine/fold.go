@@ -43,8 +43,15 @@ func (f *Fold) Add(rec *history.Record) {
 	f.since++
 	f.bytes += bytesOfRecord + bytesOfPart*(len(rec.Events)+len(rec.Commands)) + rec.Bytes()
 	for _, event := range rec.Events {
-		if answer, ok := event.(history.Resolution); ok {
-			f.drop(answer.Resolves())
+		switch event := event.(type) {
+		case *history.Started:
+			if event.Base != nil {
+				for seq, p := range f.pending {
+					f.pending[seq] = p.Again(rec.Time)
+				}
+			}
+		case history.Resolution:
+			f.drop(event.Resolves())
 		}
 	}
 	for _, command := range rec.Commands {
