@@ -48,6 +48,8 @@ type act struct {
 	id     string // of its message
 	place  string // what a smaller case leaves it out by
 	unique bool   // nobody else has this id
+	unfit  bool   // a signal: it does not fit its type
+	mends  bool   // a reset: it leaves out the signals that block the run
 	value  int
 	// other: when the call began, the run had taken a message of this kind, name and id that says
 	// something else.
@@ -78,7 +80,7 @@ const (
 var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toUpdateV, toQuery, toQuery, toCancel, toTerminate, toReset, toStartAnew}
 
 // newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
-func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
+func newCallers(s *simulation, r, special *rand.Rand) (callers []*caller) {
 	for i := range s.limits.callers {
 		run := fmt.Sprintf("r%d", i*2/3)
 		c := &caller{name: fmt.Sprintf("c%d", i), run: run, at: s.now}
@@ -99,6 +101,7 @@ func newCallers(s *simulation, r *rand.Rand) (callers []*caller) {
 			if (a.do == toCancel || a.do == toTerminate) && r.IntN(3) > 0 {
 				a.do = toSignalS
 			}
+			a.unfit = s.limits.unfit && a.signals() && special.IntN(3) == 0
 			if !s.c.leavesOut(a.place) {
 				c.acts = append(c.acts, a)
 				s.acts = append(s.acts, a.place)
@@ -133,7 +136,9 @@ func (c *caller) act(s *simulation) {
 	case a.do == toStartAnew:
 		s.checks.anew[c.run] = true
 	case a.do == toReset && c.tries == 1:
-		c.reset = s.placeIn(s.anyOf(c.run, a.value), a.value)
+		if c.reset = s.placeIn(s.anyOf(c.run, a.value), a.value); a.mends {
+			c.reset = reset{run: c.run, generation: s.summary(c.run).Generation, record: 1, excludes: true}
+		}
 		s.checks.anew[c.reset.run] = true
 	}
 	a.other = s.checks.sends(c, a)
@@ -145,7 +150,8 @@ func (c *caller) act(s *simulation) {
 		s.cutShort(ctx, p, patience, cancel)
 		var err error
 		of = ctx.Value(invocationKey{}).(*invocation)
-		answer, err = c.ask(ctx, p.engine, a)
+		of.gives = s.gives(a)
+		answer, err = c.ask(ctx, p.engine, a, of.gives)
 		if err != nil && ctx.Err() != nil && engine.CodeOf(err) != engine.Closed {
 			err = errNoAnswer
 		}
@@ -168,10 +174,10 @@ func (c *caller) act(s *simulation) {
 }
 
 // ask makes the call itself. What was accepted, if it is mail, is a part of the answer.
-func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engine.UpdateAnswer, err error) {
-	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0")}
+func (c *caller) ask(ctx context.Context, e *engine.Engine, a act, gives attributes) (answer engine.UpdateAnswer, err error) {
+	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0"), Attributes: gives.payloads()}
 	mail := engine.MessageRequest{Run: c.run, ID: a.id, After: c.stamp, Unique: a.unique}
-	input := history.Payload(strconv.Itoa(a.value))
+	input := history.Payload(a.input())
 	switch a.do {
 	case toStart:
 		_, c.created, err = e.Start(ctx, start)
@@ -206,6 +212,26 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act) (answer engin
 		err = e.CompleteActivity(ctx, c.token, input, failure)
 	}
 	return answer, err
+}
+
+// gives are the attributes that a caller starts a run with.
+func (s *simulation) gives(a act) attributes {
+	if !s.limits.attributed || a.do != toStart && a.do != toStartAnew {
+		return attributes{}
+	}
+	return attributes{k: 100 + a.value, g: 200 + a.value}
+}
+
+func (a attributes) payloads() history.Attributes {
+	if a == (attributes{}) {
+		return nil
+	}
+	return history.Attributes{keyed.Name(): history.Payload(strconv.Itoa(a.k)), given.Name(): history.Payload(strconv.Itoa(a.g))}
+}
+
+// attributesOf are those that a summary shows.
+func attributesOf(summary *engine.Summary) attributes {
+	return attributes{number(summary.Attributes[keyed.Name()]), number(summary.Attributes[given.Name()])}
 }
 
 // to is the run that an act is for.
@@ -325,11 +351,16 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 func (s *simulation) ask(do doing, which func(*engine.Summary) bool) (asked bool) {
 	for _, run := range s.checks.names() {
 		if summary := s.summary(run); which(summary) {
-			s.callers = append(s.callers, &caller{name: "operator", run: run, at: s.now, acts: []act{{do: do, id: fmt.Sprintf("%s.%s", do, run)}}})
+			s.operate(run, act{do: do, id: fmt.Sprintf("%s.%s", do, run)})
 			asked = true
 		}
 	}
 	return asked
+}
+
+// operate adds what an operator does to a run.
+func (s *simulation) operate(run string, a act) {
+	s.callers = append(s.callers, &caller{name: "operator", run: run, at: s.now, acts: []act{a}})
 }
 
 func open(summary *engine.Summary) bool { return !summary.Status.Closed() }
@@ -339,13 +370,6 @@ func (s *simulation) cancelAll() { s.ask(toCancel, open) }
 // terminateAll ends what is open, and what was started meanwhile and left to itself.
 func (s *simulation) terminateAll() {
 	for s.violation == "" && s.ask(toTerminate, open) {
-		s.settle()
-	}
-}
-
-// unblockAll does what an operator does who has mended what blocked runs.
-func (s *simulation) unblockAll() {
-	for s.violation == "" && s.ask(toUnblock, func(summary *engine.Summary) bool { return summary.Blocked != nil }) {
 		s.settle()
 	}
 }

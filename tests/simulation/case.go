@@ -74,6 +74,7 @@ const (
 	ofSchedule
 	ofFaults
 	ofProcesses
+	ofSpecials
 )
 
 func (c Case) stream(of uint64) *rand.Rand {
@@ -105,6 +106,7 @@ type limits struct {
 	// rates in a thousand, by kind of fault.
 	rates [faultKinds]int
 	calm  int // events after which faults stop
+	specials
 }
 
 func (c Case) limits() limits {
@@ -131,6 +133,8 @@ func (c Case) limits() limits {
 	if l.latest = 10 * time.Minute; pick(0, 1, 2) == 0 { // messages live shortly, so that logs are deleted while there are faults
 		l.latest, l.receives, l.visibility, l.lifetime, l.calm = 3*time.Second, 3, 2*time.Second, 4*time.Second, 2000
 	}
+	l.specials = drawSpecials(c.stream(ofSpecials))
+	l.specials.adapt(&l)
 	if l.retention = time.Millisecond; !l.together { // a message lives no longer
 		l.retention = l.latest + time.Duration(l.receives+5)*l.visibility + l.lifetime + l.skew
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
@@ -16,9 +17,12 @@ type checks struct {
 	s        *simulation
 	nodes    map[string]*node // by program and id
 	runs     map[string]*checkedRun
-	sent     map[string][]string // by run, kind, name and id: what mail says that anybody sent
-	anew     map[string]bool     // runs that somebody has asked to be reset, or started under an id used before
-	creators map[string]bool     // filings of the starts that created a run, or reused its id
+	sent     map[string][]string   // by run, kind, name and id: what mail says that anybody sent
+	anew     map[string]bool       // runs that somebody has asked to be reset, or started under an id used before
+	given    map[string]attributes // of the starts that callers asked for, by filing
+	received map[string]time.Time  // first attempts, by their calls, when a function first got them
+	began    map[string]time.Time  // of those that have begun, when
+	creators map[string]bool       // filings of the starts that created a run, or reused its id
 	records  int
 	// checkpoints among them.
 	checkpoints int
@@ -26,6 +30,9 @@ type checks struct {
 }
 
 type checkedRun struct {
+	parent      *history.Parent
+	unfit       bool     // a signal was filed that does not fit
+	endings     []string // as its parent must be told
 	generations map[int]*checkedLog
 	filed       map[string]filing      // when mail came into the inbox, by what it is and which run of the id it is for
 	filings     map[string]engine.Item // whatever was filed, by filing
@@ -58,6 +65,14 @@ func (a act) identity() string { return string(a.do) + " " + a.id }
 func (a act) content(place reset) string {
 	if a.do == toReset {
 		return fmt.Sprint(place.of, place.record, place.excludes)
+	}
+	return a.input()
+}
+
+// input is what a message says, as JSON.
+func (a act) input() string {
+	if a.unfit {
+		return fmt.Sprintf(`"x%d"`, a.value)
 	}
 	return strconv.Itoa(a.value)
 }
@@ -95,7 +110,7 @@ type acceptedMail struct {
 
 func newChecks(s *simulation) *checks {
 	c := &checks{s: s, nodes: map[string]*node{}, runs: map[string]*checkedRun{},
-		anew: map[string]bool{}, creators: map[string]bool{}, sent: map[string][]string{}}
+		anew: map[string]bool{}, creators: map[string]bool{}, received: map[string]time.Time{}, began: map[string]time.Time{}, given: map[string]attributes{}, sent: map[string][]string{}}
 	for _, p := range s.programs {
 		p.each(func(n *node) { c.nodes[p.Name+"."+n.ID] = n })
 	}
@@ -131,7 +146,7 @@ func (c *checks) names() (names []string) {
 }
 
 func (c *checks) created(summary *engine.Summary) {
-	c.runs[summary.Run] = &checkedRun{generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
+	c.runs[summary.Run] = &checkedRun{parent: summary.Parent, generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
 		filings: map[string]engine.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
 		said: map[string][]string{}, excluded: map[string]bool{}}
 }
@@ -152,6 +167,11 @@ func (c *checks) answersStart(i *invocation, run string, created bool) {
 
 func (c *checks) filed(by *process, run string, item engine.Item) {
 	c.runs[run].filings[item.Event.Filing()] = item
+	c.answered(run, item)
+	if signal, ok := item.Event.(*history.SignalReceived); ok {
+		_, fits := reading(signal.Input)
+		c.runs[run].unfit = c.runs[run].unfit || !fits
+	}
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
 	}
@@ -255,7 +275,8 @@ func showAnswer(answer engine.UpdateAnswer) string {
 // blocked checks why a run is blocked: only what faults can bring about is a reason.
 func (c *checks) blocked(p *process, run string, mark *engine.Block) {
 	outdated := mark.Reason == engine.ReasonNondeterminism && p.version == 1 && c.s.version == 2
-	if mark.Reason != engine.ReasonUndeliverable && !outdated {
+	unfit := mark.Reason == engine.ReasonUndecodable && c.runs[run].unfit && !c.s.mended(p.version)
+	if mark.Reason != engine.ReasonUndeliverable && !outdated && !unfit {
 		c.s.violate("run %s is blocked by %s: %s: %s", run, p.name, mark.Reason, mark.Message)
 	}
 	c.s.note("run %s is blocked: %s", run, mark.Reason)

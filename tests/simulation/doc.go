@@ -7,7 +7,9 @@
 // Between two events all goroutines are quiet: testing/synctest says when. Time is the simulation's own.
 //
 // Programs (program.go) are drawn, too: activities, steps, timers, signals, updates, children, scopes, phases, patches,
-// generations, in branches within branches; and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
+// generations, in branches within branches; in some seeds (specials.go) also limits of activities,
+// ids of children used twice, children left behind, attributes, little memory, short pages of
+// listings and signals that do not fit; and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
 // again, complete activities by their tokens. The same program is carried out twice (code.go): on core/workflow (surface.go), under
 // faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no replay.
 // After every record (records.go):
@@ -22,6 +24,10 @@
 // Callers use one id for messages of different kinds, names and contents. What must come of that is
 // known without the log (checks.go): a conflict where another content was sent, and taken before
 // the call; else each message is taken, and says what its sender said.
+//
+// Times and outcomes of activities (activities.go), what parents are told of children and children of
+// parents (children.go), and attributes follow from what callers and programs asked for, not from
+// the log.
 //
 // Once faults stop (outcome.go): every run ends or waits for people, every accepted mail was taken, in its sender's order; every
 // answer that a caller was given is the log's.

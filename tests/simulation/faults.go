@@ -41,6 +41,7 @@ const (
 	look        = "look"
 	records     = "records"
 	getSummary  = "summary"
+	sizeOf      = "size"
 	create      = "create"
 	file        = "file"
 	put         = "put"
@@ -72,7 +73,7 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, create, file, put, remove, discard, removeLog, note, noted, getItem, getRecord, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{look, records, getSummary, sizeOf, create, file, put, remove, discard, removeLog, note, noted, getItem, getRecord, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
 
 var sends = []string{sendResumes, sendTasks}
 
@@ -193,7 +194,7 @@ func rarity(kind fault, operation string) int {
 		return 20
 	case discard, note, getRecord, block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
 		return 8
-	case noted, getItem, create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
+	case noted, sizeOf, getItem, create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
 		return 3
 	}
 	return 1

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -16,7 +17,9 @@ import (
 // in order, and says which commands each record must have. It shares nothing with core/internal but the values of
 // core/history; that it is slow and keeps everything does not matter.
 type naive struct {
-	code *code
+	code   *code
+	mended bool   // it takes signals that do not fit
+	unfit  string // the id of a signal that it was given, and that does not fit
 
 	strands  []*strand // not ended
 	ready    []*strand // for the next round
@@ -43,12 +46,15 @@ type naive struct {
 	draw       *rand.PCG
 	state      int
 	stateSet   bool
-	keyed      int // the attribute "k"
+	keyed      attributes
 }
 
-func newNaive(p *program) *naive {
-	return &naive{code: &code{program: p, second: true}, root: &naiveScope{}, signals: map[string]*naiveBox{}, marks: map[string]bool{}}
+func newNaive(p *program, mended bool) *naive {
+	return &naive{mended: mended, code: &code{program: p, second: true}, root: &naiveScope{}, signals: map[string]*naiveBox{}, marks: map[string]bool{}}
 }
+
+// attributes are those of a run: "k", which programs change, and "g", which they leave alone.
+type attributes struct{ k, g int }
 
 // strand is a unit: a coroutine, and its place in the order of turns.
 type strand struct {
@@ -114,6 +120,7 @@ type letterOf struct {
 	name   string // of an update
 	value  int
 	number int
+	unfit  bool
 	// accepted: an update was validated before a reset.
 	accepted bool
 	by       *strand // that handles it
@@ -190,9 +197,9 @@ func (n *naive) apply(event history.Event) {
 	case *history.CancelRequested:
 		n.cancel(n.root, history.CancelFailure(event.Reason))
 	case *history.TerminateRequested:
-		n.end("terminate")
+		n.stop("terminate")
 	case *history.ResetRequested:
-		n.end("reset")
+		n.stop("reset")
 	case *history.ActivityResolved:
 		n.resolve(event.Seq, number(event.Result), event.Failure)
 	case *history.ChildResolved:
@@ -216,7 +223,6 @@ func (n *naive) start(event *history.Started) {
 		}
 		return
 	}
-	n.keyed = number(event.Attributes[keyed.Name()])
 	n.spawn(nil, func(s *strand) {
 		asked := func() bool { return n.root.err != nil }
 		result, err := n.code.main(naiveSurface{s, n.root}, number(event.Input))
@@ -251,7 +257,21 @@ func (n *naive) start(event *history.Started) {
 
 func (n *naive) signal(event *history.SignalReceived) {
 	n.arrived++
-	n.pass(event.Name, &letterOf{id: event.ID, value: number(event.Input), number: n.arrived})
+	value, fits := reading(event.Input)
+	n.pass(event.Name, &letterOf{id: event.ID, value: value, unfit: !fits && !n.mended, number: n.arrived})
+}
+
+// opens notes a signal that the code has been given.
+func (n *naive) opens(l *letterOf) {
+	if l != nil && l.unfit {
+		n.unfit = l.id
+	}
+}
+
+// read notes that the code has what a promise gives.
+func (n *naive) read(p *promise) {
+	p.read = true
+	n.opens(p.letter)
 }
 
 func (n *naive) box(name string) *naiveBox {
@@ -513,11 +533,11 @@ func (n *naive) owed() (what []string) {
 func describe(command history.Command) string {
 	switch c := command.(type) {
 	case *history.ScheduleActivity:
-		return fmt.Sprintf("schedule-activity %d %s %t", c.Seq(), c.ID, c.Inline)
+		return fmt.Sprintf("schedule-activity %d %s %t %s %s", c.Seq(), c.ID, c.Inline, c.Options.ScheduleToClose, c.Options.ScheduleToStart)
 	case *history.StartTimer:
 		return fmt.Sprintf("start-timer %d %s", c.Seq(), c.Duration)
 	case *history.StartChild:
-		return fmt.Sprintf("start-child %d %s", c.Seq(), c.Workflow)
+		return fmt.Sprintf("start-child %d %s %q %s", c.Seq(), c.Workflow, c.Run[strings.LastIndexByte(c.Run, '.')+1:], c.ParentClosePolicy)
 	case *history.CancelActivity:
 		return fmt.Sprintf("cancel-activity %d %t", c.Seq(), c.Abandoned)
 	case *history.CancelTimer:

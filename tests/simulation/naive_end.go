@@ -12,6 +12,12 @@ func (n *naive) end(how string) {
 	n.emit("%s", how)
 }
 
+// stop ends a generation from outside: no code runs in that record.
+func (n *naive) stop(how string) {
+	n.unfit = ""
+	n.end(how)
+}
+
 // finish ends the run as its function says: updates that came too late are rejected before.
 func (n *naive) finish(how string) {
 	for _, l := range slices.Clone(n.asked) {

@@ -33,11 +33,11 @@ func (s naiveSurface) operation(n *node, in *naiveScope, format string, args ...
 func (s naiveSurface) start(_ *program, n *node) future {
 	switch n.Verb {
 	case doCall:
-		return s.operation(n, s.in, "schedule-activity %d %s false", n.ID)
+		return s.operation(n, s.in, "schedule-activity %d %s false %s %s", n.ID, n.Whole, n.ToStart)
 	case doStep:
-		return s.operation(n, s.in, "schedule-activity %d %s true", n.ID)
+		return s.operation(n, s.in, "schedule-activity %d %s true %s %s", n.ID, n.Whole, n.ToStart)
 	case doChild:
-		return s.operation(n, s.in, "start-child %d %s", n.Target)
+		return s.operation(n, s.in, "start-child %d %s %q %s", n.Target, n.Own, policies[n.Mode])
 	case doReceive:
 		return s.receive("s")
 	}
@@ -80,7 +80,7 @@ func (s naiveSurface) awaitIn(p *promise, in *naiveScope) (int, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
-	p.read = true
+	s.s.n.read(p)
 	return p.value, nil
 }
 
@@ -172,7 +172,7 @@ func (s naiveSurface) all(futures []future) ([]int, error) {
 	}
 	for _, f := range futures {
 		all = append(all, f.(*promise).value)
-		f.(*promise).read = true
+		s.s.n.read(f.(*promise))
 	}
 	return all, nil
 }
@@ -196,7 +196,7 @@ func (s naiveSurface) any(futures []future) (int, int, error) {
 		return -1, 0, err
 	}
 	if first >= 0 {
-		futures[first].(*promise).read = true
+		s.s.n.read(futures[first].(*promise))
 		return first, futures[first].(*promise).value, nil
 	}
 	var errs []error
@@ -235,7 +235,10 @@ func (s naiveSurface) condition(holds func() bool) error {
 
 func (s naiveSurface) onSignal(name string, handle func(surface, int) error) {
 	s.handle(name, func(l *letterOf) {
-		s.dispatch(func(inner naiveSurface) { _ = handle(inner, l.value) }) // its error is logged, and changes nothing
+		s.dispatch(func(inner naiveSurface) {
+			s.s.n.opens(l)
+			_ = handle(inner, l.value) // its error is logged, and changes nothing
+		})
 	})
 }
 
@@ -306,6 +309,7 @@ func (s naiveSurface) phase(d time.Duration, handle func(value, state int) (int,
 				n.pass("p", l)
 				return
 			}
+			n.opens(l)
 			if state, stopped = handle(l.value, state); stopped {
 				refuse()
 				return
@@ -366,7 +370,7 @@ func (s naiveSurface) patched(id string) bool {
 
 func (s naiveSurface) publish(state int) { s.s.n.state, s.s.n.stateSet = state, true }
 func (s naiveSurface) attribute(value int) {
-	s.s.n.keyed = value
+	s.s.n.keyed.k = value
 	s.s.n.emit("upsert-attributes %d", value)
 }
 

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +23,7 @@ func (c *checks) quiet() {
 				c.s.violate("run %s: its reset to record %d of generation %d was accepted, and is lost", name, reset.record, reset.generation)
 			}
 		}
+		c.leftBehind(name, run)
 		if summary.Status.Closed() {
 			continue
 		}
@@ -37,10 +37,10 @@ func (c *checks) quiet() {
 			c.s.violate("run %s waits for ever, for %s", name, strings.Join(owed, ", "))
 		}
 		for _, p := range log.naive.pending {
-			id := fmt.Sprintf("%s.%d.%d", name, summary.Generation, p.seq)
-			if child := c.s.summary(id); child == nil || child.Status.Closed() {
+			id, child := c.childOf(name, summary.Generation, p)
+			if child == nil || c.s.summary(id).Status.Closed() {
 				c.s.violate("run %s waits for ever, for its child %s, which is not there, or has ended", name, id)
-			} else if p.asked && !c.runs[id].taken[act{do: toCancel, id: "parent." + id}.identity()+c.recipient(id)] {
+			} else if p.asked && !child.taken[c.fromParent(toCancel, name, summary.Generation, p)] {
 				c.s.violate("run %s has asked its child %s to stop, which was not told", name, id)
 			}
 		}
@@ -56,8 +56,8 @@ func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
 	if state := number(summary.State); state != log.naive.state && (log.naive.stateSet || log.base != nil) {
 		c.s.violate("run %s shows the state %d, and published %d", name, state, log.naive.state)
 	}
-	if attribute := number(summary.Attributes[keyed.Name()]); attribute != log.naive.keyed {
-		c.s.violate("run %s shows the attribute %d, and has %d", name, attribute, log.naive.keyed)
+	if have := attributesOf(summary); have != log.naive.keyed {
+		c.s.violate("run %s shows the attributes %v, and has %v", name, have, log.naive.keyed)
 	}
 }
 
@@ -96,7 +96,14 @@ func (c *checks) children(name string, run *checkedRun) {
 	for generation, log := range run.generations {
 		for seq, asked := range log.asked {
 			child, ok := asked.command.(*history.StartChild)
-			if id := fmt.Sprintf("%s.%d.%d", name, generation, seq); ok && child.ParentClosePolicy == history.AbandonChildren && !log.cancelled[seq] && c.s.summary(id) == nil {
+			if !ok {
+				continue
+			}
+			id := child.Run
+			if id == "" {
+				id = childName(name, generation, seq, "")
+			}
+			if child.ParentClosePolicy == history.AbandonChildren && !log.cancelled[seq] && c.s.summary(id) == nil {
 				c.s.violate("run %s: its child %s was never started", name, id)
 			}
 		}
@@ -145,9 +152,20 @@ func (c *checks) begun(name string, generation int, seq int64) bool {
 	return log.base != nil && c.begun(name, log.base.Generation, seq)
 }
 
+// memory checks that whatever took memory has given it back: all of it is free once the live runs
+// that wait are evicted.
+func (c *checks) memory() {
+	for _, p := range c.s.processes {
+		if p.memory != nil && !p.dead && p.busy == 0 && !p.memory.TryTake(p.memory.Total()) {
+			c.s.violate("%s does nothing, and %d bytes of its memory are taken", p.name, p.memory.Used())
+		}
+	}
+}
+
 // end checks a world in which every run was asked to end.
 func (c *checks) end() {
 	c.leftovers()
+	c.memory()
 	cold := c.newWitness()
 	defer cold.engine.Close()
 	for _, name := range c.names() {

@@ -202,6 +202,9 @@ func (s *simulation) asksToStart(ctx context.Context, start engine.Item) {
 		s.mu.Lock() // the runs of a batch are visited side by side
 		defer s.mu.Unlock()
 		i.starts = append(i.starts, start.Event.Filing())
+		if i.gives != (attributes{}) {
+			s.checks.given[start.Event.Filing()] = i.gives
+		}
 	}
 }
 
@@ -266,6 +269,29 @@ func (p *port) RecordsBefore(ctx context.Context, run string, generation, before
 		return page, err
 	})
 }
+
+// Size implements engine.Sizer: about as many bytes as the store has. Without a budget, the engine
+// does not ask.
+func (p *port) Size(ctx context.Context, run string) (int64, error) {
+	return got(ctx, p, sizeOf, run, "", func() (int64, error) {
+		view, err := p.s.store.Look(ctx, run, engine.Position{})
+		if err != nil {
+			return 0, err
+		}
+		return int64(view.Summary.Bytes() + 100*len(view.Inbox) + 300*len(view.Records)), nil
+	})
+}
+
+var _ engine.Sizer = (*port)(nil)
+
+// SizeOfNewest implements engine.Sizer.
+func (p *port) SizeOfNewest(ctx context.Context, run string) (int64, error) { return p.Size(ctx, run) }
+
+// SizeOfSummary implements engine.Sizer: nothing asks for it here.
+func (p *port) SizeOfSummary(context.Context, string) (int64, error) { return 0, nil }
+
+// SizeOfRecords implements engine.Sizer: nothing asks for it here.
+func (p *port) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
 
 func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error) {
 	return got(ctx, p, getSummary, run, "", func() (*engine.Summary, error) { return p.s.store.Summary(ctx, run) })
@@ -422,6 +448,9 @@ func (s *simulation) was(run string) (*engine.Summary, bool) {
 
 func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
 	err = p.call(ctx, list, "", "", func() (err error) {
+		if most := p.s.limits.listing; most > 0 {
+			query.Limit = min(cmp.Or(query.Limit, most), most)
+		}
 		page, next, err = p.s.store.List(ctx, query)
 		if err != nil || !p.s.faults.strikes(stale, list) {
 			return err
@@ -441,9 +470,12 @@ func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine
 func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
 	err = p.call(ctx, unfinished, "", "", func() (err error) {
 		runs, next, err = p.s.store.Unfinished(ctx, cursor)
+		if most := p.s.limits.listing; most > 0 && len(runs) > most {
+			runs, next = runs[:most], runs[most-1]
+		}
 		if err == nil && p.s.faults.strikes(stale, unfinished) {
 			for _, c := range p.s.past { // what has ended just now is still shown as open
-				if c.before != nil && !c.before.Status.Closed() && !slices.Contains(runs, c.run) && c.run > cursor {
+				if c.before != nil && !c.before.Status.Closed() && !slices.Contains(runs, c.run) && c.run > cursor && (next == "" || c.run <= next) {
 					runs = append(runs, c.run)
 				}
 			}

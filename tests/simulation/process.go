@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
@@ -25,6 +26,7 @@ type process struct {
 	version int
 	off     time.Duration // of its clock
 	engine  *engine.Engine
+	memory  *memory.Budget
 	ctx     context.Context //nolint:containedctx // ends with the process
 	cancel  context.CancelFunc
 	dead    bool
@@ -59,6 +61,9 @@ func (s *simulation) newProcess(role string) *process {
 		p.off = time.Duration(r.Int64N(int64(s.limits.skew))) - s.limits.skew/2
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	if s.limits.memory > 0 {
+		p.memory = memory.New(s.limits.memory)
+	}
 	port := &port{s, p}
 	p.engine = s.newEngine(engine.Ports{Runs: port, Directory: port, Due: port, Tasks: port, Queue: port, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
 		Together: s.limits.together}, p)
@@ -75,10 +80,15 @@ func (s *simulation) newEngine(ports engine.Ports, p *process) *engine.Engine {
 	step := func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, true) }
 	definitions := []workflow.Definition{work.Implement(func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, false) })}
 	for i := range len(s.programs) {
-		definitions = append(definitions, definition(s.programs[fmt.Sprintf("p%d", i)], p.version == 2, announce, step))
+		program := s.programs[fmt.Sprintf("p%d", i)]
+		if s.mended(p.version) {
+			definitions = append(definitions, definition[lenient](program, true, announce, step))
+		} else {
+			definitions = append(definitions, definition[int](program, p.version == 2, announce, step))
+		}
 	}
 	e, err := engine.New(ports, engine.Config{Definitions: definitions, TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
-		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, KnownMail: s.limits.known, CheckpointAfter: s.limits.checkpoint, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second})
+		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, Memory: p.memory, KnownMail: s.limits.known, CheckpointAfter: s.limits.checkpoint, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second})
 	if err != nil {
 		panic(err)
 	}
@@ -226,17 +236,31 @@ type job struct {
 	wake   chan struct{} // it goes on
 }
 
+// workKey names an activity's call.
+func workKey(run string, generation int, seq string) string {
+	return fmt.Sprintf("%s %s/%d/%s", run, run, generation, seq)
+}
+
+// workTime is how long an attempt takes, beside the time between heartbeats.
+func workTime(run string, generation int, seq int64) time.Duration {
+	return time.Duration(len(workKey(run, generation, strconv.FormatInt(seq, 10)))*37%3) * time.Second
+}
+
+// beatTime is how long an attempt takes for a heartbeat.
+const beatTime = 300 * time.Millisecond
+
 // perform is the function of every activity and step.
 func (p *process) perform(ctx context.Context, e errand, step bool) (int, error) {
 	s := p.s
 	n := s.checks.nodes[e.Program+"."+e.Node]
 	info := activity.InfoOf(ctx)
 	seq := seqOf(info)
-	w := &job{p: p, key: fmt.Sprintf("%s %s/%d/%s", info.RunID, info.RunID, info.Generation, seq), step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
+	w := &job{p: p, key: workKey(info.RunID, info.Generation, seq), step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	s.begun++
 	w.number = s.begun
-	w.due = s.now.Add(time.Duration(len(w.key)*37%3) * time.Second)
+	number, _ := strconv.ParseInt(seq, 10, 64)
+	w.due = s.now.Add(workTime(info.RunID, info.Generation, number))
 	if hangs := n.Hangs && info.Attempt == 1; hangs {
 		w.due = s.now.Add(1000 * time.Hour)
 	}
@@ -245,6 +269,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 		return 0, errDead
 	}
 	s.checks.begins(w)
+	s.checks.inTime(w, n, info.RunID, info.Generation, number, info.Attempt)
 	s.checks.keyed(info.RunID, info.Generation, seq, info.IdempotencyKey)
 	s.works = append(s.works, w)
 	s.mu.Unlock()
@@ -265,7 +290,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 			return 0, err
 		}
 		s.mu.Lock()
-		w.due = s.now.Add(300 * time.Millisecond)
+		w.due = s.now.Add(beatTime)
 		s.works = append(s.works, w)
 		s.mu.Unlock()
 	}

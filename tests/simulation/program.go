@@ -62,6 +62,11 @@ type node struct {
 	Hangs bool `json:",omitempty"`
 	// Later: the first attempt leaves its answer to others, who give it this long after; its time is over after D.
 	Later time.Duration `json:",omitempty"`
+	// Whole and ToStart are an activity's schedule-to-close and schedule-to-start.
+	Whole   time.Duration `json:",omitempty"`
+	ToStart time.Duration `json:",omitempty"`
+	// Own ends the id of a child that has one of its own; empty: the engine makes it.
+	Own string `json:",omitempty"`
 	// Beats is how often an attempt heartbeats.
 	Beats int `json:",omitempty"`
 	// Mode is the activity.Cancellation of an activity, or the workflow.ParentClosePolicy of a child.
@@ -81,8 +86,9 @@ func (n *node) value(program string) int {
 // generator draws programs.
 type generator struct {
 	random *rand.Rand
+	prefix string // of the nodes' ids
 	next   int
-	left   int    // nodes that may still be drawn for this program
+	budget int    // nodes that may still be drawn for this program
 	child  string // a program to start as a child; empty: there is none
 	patch  bool   // the case deploys a second version
 }
@@ -92,7 +98,7 @@ func generate(random *rand.Rand, count int, patch bool) []*program {
 	programs, families := make([]*program, count), map[string]int{}
 	for i := count - 1; i >= 0; i-- {
 		size := 4 + random.IntN(26)
-		g := &generator{random: random, left: size, patch: patch}
+		g := &generator{random: random, prefix: "n", budget: size, patch: patch}
 		if i < count-1 {
 			g.child = programs[i+1].Name
 		}
@@ -121,7 +127,7 @@ func generate(random *rand.Rand, count int, patch bool) []*program {
 // block draws some nodes. Depth 0 is the workflow function itself.
 func (g *generator) block(most, depth int) (nodes []*node) {
 	for range 1 + g.random.IntN(most) {
-		if g.left <= 0 {
+		if g.budget <= 0 {
 			break
 		}
 		nodes = append(nodes, g.node(depth))
@@ -163,8 +169,8 @@ func (g *generator) node(depth int) *node {
 
 func (g *generator) new(v verb) *node {
 	g.next++
-	g.left--
-	return &node{Verb: v, ID: fmt.Sprintf("n%d", g.next)}
+	g.budget--
+	return &node{Verb: v, ID: fmt.Sprintf("%s%d", g.prefix, g.next)}
 }
 
 // duration of timers: most within a queue's delay, some beyond.

@@ -122,6 +122,7 @@ type invocation struct {
 	starts  []string        // filings of the starts that it asked for
 	failed  []string        // calls that failed, and were not repeated with success
 	ofTask  bool            // a task's, not a resume's
+	gives   attributes      // that a caller gives the run which it starts
 }
 
 // begun is the invocation's number; none has 0.
@@ -177,6 +178,7 @@ func (s *simulation) deliver(ready []*letter) {
 	role, what := roleActivate, activates
 	if first.task != nil {
 		role, what = roleTask, "executes "
+		s.checks.takes(first.task)
 	}
 	most := 1
 	if role == roleActivate && !s.limits.together {

@@ -16,8 +16,10 @@ import (
 type checkedLog struct {
 	last     int
 	time     time.Time
+	put      time.Time // when the first record was put
 	closed   bool
 	base     *history.Base     // a reset began it
+	from     attributes        // with which it began, if no reset did
 	began    int               // the generation in which its code began, whose records a reset kept
 	records  []*history.Record // its own
 	keys     map[string]bool
@@ -34,8 +36,9 @@ type checkedLog struct {
 // asked is a command that waits for an answer.
 type asked struct {
 	command    history.Sequenced
-	at         time.Time
-	generation int // whose record has it
+	at         time.Time // of the record
+	put        time.Time // when the world was given it
+	generation int       // whose record has it
 }
 
 // stored checks a record that has just been put.
@@ -58,7 +61,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 		if log = c.newLog(run, commit); log == nil {
 			return
 		}
-		run.generations[commit.Generation] = log
+		run.generations[commit.Generation], log.put = log, c.s.now
 	}
 	administrative := slices.ContainsFunc(rec.Events, func(e history.Event) bool {
 		_, terminates := e.(*history.TerminateRequested)
@@ -87,7 +90,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 		}
 	}
 	for _, command := range rec.Commands {
-		log.ask(command, rec.Time, commit.Generation)
+		log.ask(command, rec.Time, c.s.now, commit.Generation)
 		if respond, ok := command.(*history.RespondUpdate); ok {
 			update := updateOf(respond)
 			if before := log.phases[update]; (before == respond.Phase || before != "" && before != history.UpdateAccepted) && !run.filed[update+c.recipient(commit.Run)].again {
@@ -186,18 +189,21 @@ func (c *checks) sameSignals(where string, started *history.Started, want []stri
 	}
 }
 
-func newCheckedLog(p *program) *checkedLog {
+func newCheckedLog(p *program, mended bool) *checkedLog {
 	return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{},
-		phases: map[string]history.UpdatePhase{}, waits: map[int64]history.Pending{}, naive: newNaive(p)}
+		phases: map[string]history.UpdatePhase{}, waits: map[int64]history.Pending{}, naive: newNaive(p, mended)}
 }
 
 func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
 	for _, event := range commit.Record.Events {
 		if started, ok := event.(*history.Started); ok {
-			log := newCheckedLog(c.s.programs[started.Workflow])
+			log := newCheckedLog(c.s.programs[started.Workflow], c.s.mended(2))
 			if log.base, log.began = started.Base, commit.Generation; log.base != nil {
 				log.began = run.generations[log.base.Generation].began
 				log.goOn(run, *log.base)
+			} else {
+				log.from = c.begunWith(run, started)
+				log.naive.keyed = log.from
 			}
 			return log
 		}
@@ -206,11 +212,23 @@ func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
 	return nil
 }
 
+// begunWith gives the attributes that a generation begins with: those of the one that continued as
+// new, or those that the caller of its start gave.
+func (c *checks) begunWith(run *checkedRun, started *history.Started) attributes {
+	before := run.generations[started.Generation-1]
+	if before != nil && strings.HasPrefix(before.naive.ended, "continue-as-new") {
+		return before.naive.keyed
+	}
+	return c.given[started.Filing()]
+}
+
 // goOn has a log begin with what counts of earlier generations.
 func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 	earlier := run.generations[base.Generation]
 	if earlier.base != nil {
 		l.goOn(run, *earlier.base)
+	} else {
+		l.naive.keyed = earlier.from
 	}
 	for _, rec := range earlier.records[:base.Record] {
 		l.naive.record(rec)
@@ -222,7 +240,7 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 			}
 		}
 		for _, command := range rec.Commands {
-			l.ask(command, rec.Time, base.Generation)
+			l.ask(command, rec.Time, rec.Time, base.Generation)
 			if respond, ok := command.(*history.RespondUpdate); ok {
 				l.phases[updateOf(respond)] = respond.Phase
 			}
@@ -252,8 +270,16 @@ func (c *checks) checkpoint(where string, log *checkedLog, rec *history.Record) 
 // wait notes what is pending after a record.
 func (l *checkedLog) wait(rec *history.Record, generation int) {
 	for _, event := range rec.Events {
-		if resolution, ok := event.(history.Resolution); ok {
-			delete(l.waits, resolution.Resolves())
+		switch event := event.(type) {
+		case history.Resolution:
+			delete(l.waits, event.Resolves())
+		case *history.Started:
+			for seq, p := range l.waits { // a reset: the limits of activities start again
+				if _, activity := p.Command.(*history.ScheduleActivity); activity {
+					p.Time = rec.Time
+					l.waits[seq] = p
+				}
+			}
 		}
 	}
 	for _, command := range rec.Commands {
@@ -280,10 +306,10 @@ func (l *checkedLog) wait(rec *history.Record, generation int) {
 }
 
 // ask notes what a command waits for.
-func (l *checkedLog) ask(command history.Command, at time.Time, generation int) {
+func (l *checkedLog) ask(command history.Command, at, put time.Time, generation int) {
 	if sequenced, ok := command.(history.Sequenced); ok {
 		if _, before := l.asked[sequenced.Seq()]; !before {
-			l.asked[sequenced.Seq()] = asked{sequenced, at, generation}
+			l.asked[sequenced.Seq()] = asked{sequenced, at, put, generation}
 		}
 	}
 	if cancel, ok := command.(*history.CancelChild); ok {
@@ -349,6 +375,9 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if n := c.nodes[p.Name+"."+id]; event.Failure == nil && number(event.Result) != n.value(p.Name) {
 			c.s.violate("%s: activity %s gave %s", where, id, event.Result)
 		}
+		c.limits(where, name, generation, event)
+	case *history.ChildResolved:
+		c.childEnds(where, name, generation, command.command.(*history.StartChild), event)
 	}
 }
 
@@ -402,9 +431,15 @@ func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
 // compare holds a record against the naive implementation and against a replay: commands, and what the code has seen.
 func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, by *process, administrative bool) {
 	want := log.naive.record(commit.Record)
+	if log.naive.unfit != "" {
+		c.s.violate("%s gives the code signal %s, which does not fit", where, log.naive.unfit)
+	}
 	var have []string
 	for _, command := range commit.Record.Commands {
 		have = append(have, describe(command))
+	}
+	if closes := commit.Record.Closes(); closes != nil && closes.Status().Closed() {
+		c.runs[commit.Run].ends(log.naive.ended)
 	}
 	if !slices.Equal(want, have) {
 		c.s.violate("%s has the commands\n%s\nand should have\n%s", where, strings.Join(have, "\n"), strings.Join(want, "\n"))
@@ -412,6 +447,11 @@ func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, b
 	}
 	if !administrative {
 		c.sameSeen(where+", live in "+by.name, log, by.lives[commit.Run])
+	}
+	if _, resets := commit.Record.Closes().(*history.ResetRun); !resets {
+		if have := attributesOf(c.s.summary(commit.Run)); have != log.naive.keyed {
+			c.s.violate("%s leaves the run with the attributes %v, and should with %v", where, have, log.naive.keyed)
+		}
 	}
 	if commit.Next != nil { // the run is in its next generation, which has not begun
 		if started := commit.Next.Event.(*history.Started); started.Base == nil {

@@ -30,6 +30,7 @@ type simulation struct {
 	callers  []*caller
 	acts     []string // of callers, as drawn
 	checks   *checks
+	resets   map[string]bool // runs that an operator has reset to leave out what blocks them
 	version  int
 	rebuilds bool // the queues were lost, and are to be rebuilt
 
@@ -114,13 +115,14 @@ func (s *simulation) places() (places []string) {
 }
 
 func newSimulation(c Case, journal bool) *simulation {
-	s := &simulation{c: c, limits: c.limits(), programs: map[string]*program{}, random: c.stream(ofSchedule), store: memory.New(), keeps: journal,
+	s := &simulation{c: c, limits: c.limits(), programs: map[string]*program{}, resets: map[string]bool{}, random: c.stream(ofSchedule), store: memory.New(), keeps: journal,
 		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), version: 2}
 	if s.limits.deploys {
 		s.version = 1
 	}
 	s.faults = &faults{random: c.stream(ofFaults), rates: s.limits.rates, only: c.Faults, met: Coverage{}}
 	programs := generate(c.stream(ofPrograms), s.limits.programs, s.limits.deploys)
+	s.limits.specials.addTo(programs, c.stream(ofSpecials+1))
 	left := map[string]bool{}
 	for _, place := range c.Without {
 		left[place] = true
@@ -129,7 +131,7 @@ func newSimulation(c Case, journal bool) *simulation {
 		p.without(left)
 		s.programs[p.Name] = p
 	}
-	s.callers = newCallers(s, c.stream(ofCallers))
+	s.callers = newCallers(s, c.stream(ofCallers), c.stream(ofSpecials+2))
 	s.checks = newChecks(s)
 	return s
 }

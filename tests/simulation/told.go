@@ -15,6 +15,8 @@ func (c *call) respond(err error) {
 		switch {
 		case c.operation == saveTask && strings.HasPrefix(i.what, activates):
 			// A step continues although its failed attempts were not stored.
+		case c.operation == sizeOf:
+			// It counts as none: the read that follows meets the same error, if it lasts.
 		case errors.Is(err, engine.ErrUnavailable):
 			i.failed = append(i.failed, name)
 		case err == nil:
