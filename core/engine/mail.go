@@ -219,7 +219,7 @@ func (e *Engine) repeated(ctx context.Context, request MessageRequest, known rec
 	if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run}); err != nil {
 		return Accepted{}, e.unavailable(err, "it was not accepted")
 	}
-	return Accepted{ID: request.ID, Stamp: known.lies.Stamp}, nil
+	return Accepted{ID: request.ID, Stamp: max(known.lies.Stamp, request.After)}, nil
 }
 
 // mail files a message, in the order that its sender needs: resume that carries it, filing, answer
@@ -245,7 +245,7 @@ func (e *Engine) mail(ctx context.Context, request MessageRequest, to *Summary, 
 			return accepted, before, err
 		}
 	}
-	return Accepted{ID: request.ID, Stamp: stamp}, before, nil
+	return Accepted{ID: request.ID, Stamp: max(stamp, request.After)}, before, nil
 }
 
 // file files a message, and has its run look.

@@ -498,3 +498,24 @@ func TestStepsOfAGenerationThatEnded(t *testing.T) {
 		w.ends(`"[quick 2 deaf 2]"`)
 	})
 }
+
+// TestAStampDoesNotGoBack: a message that is repeated later than its sender's next one is answered
+// with a stamp that keeps the order of what the sender sends then.
+func TestAStampDoesNotGoBack(t *testing.T) {
+	inBoth(t, only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		return n, workflow.Sleep(ctx, time.Hour)
+	}), func(w *world) {
+		w.start("r", "main", "1")
+		send := func(id string, after int64) int64 {
+			accepted, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+				return e.Signal(ctx, engine.MessageRequest{Run: "r", ID: id, After: after}, "go", history.Payload("1"))
+			})
+			require.NoError(w.t, err)
+			return accepted.Stamp
+		}
+		first := send("a", 0)
+		second := send("b", first)
+		require.GreaterOrEqual(w.t, send("a", second), second)
+		w.settle()
+	})
+}
