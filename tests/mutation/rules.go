@@ -202,7 +202,7 @@ var Rules = []Mutation{
 	{"an attempt that has begun is not late", "TestAnAttemptThatHasBegunIsNotLate", "core/engine/task.go", "	if state != nil {\n\t\treturn\n", "	if false {\n\t\treturn\n"},
 	{"an attempt that would begin after its limit", "TestAnAttemptDoesNotBeginAfterItsLimit", "core/engine/attempt.go", "if left <= 0 { // a slow", "if false { // a slow"},
 	{"no time for the next attempt", "TestWhenAnActivityEnds", "core/engine/attempt.go", "t.e.Clock.Now().Add(wait).After(t.scheduled.Add(whole)) {", "false {"},
-	{"limits of a call that a reset keeps", "TestLimitsOfCallsThatAResetKeeps", "core/internal/machine/fold.go", "p.Time = at", "_ = at"},
+	{"limits of a call that a reset keeps", "TestLimitsOfCallsThatAResetKeeps", "core/history/pending.go", "\t\tp.Time = at\n", "\t\t_ = at\n"},
 	{"an id that another call's child has", "TestAnIDOfAChildUsedAgain", sendGo, "*there.Parent != *wanted.Parent:", "there.Parent.Run != wanted.Parent.Run:"},
 	{"attributes of the generation before", "TestAttributesOverGenerations", commitGo,
 		"l.exec.Started().Parent, commit.Summary.Attributes", "l.exec.Started().Parent, nil"},
