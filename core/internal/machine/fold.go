@@ -46,7 +46,7 @@ func (f *Fold) Add(rec *history.Record) {
 		switch event := event.(type) {
 		case *history.Started:
 			if event.Base != nil {
-				for seq, p := range f.pending {
+				for seq, p := range f.pending { // order-insensitive: each on its own
 					f.pending[seq] = p.Again(rec.Time)
 				}
 			}
