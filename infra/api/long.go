@@ -89,7 +89,7 @@ func (c *call) stream(at spot, l *long) error {
 		}
 		n, err := c.w.Write(buffer[from%scratchPart:])
 		if err != nil {
-			return nil //nolint:nilerr // the caller has gone
+			return nil // the caller has gone
 		}
 		from += n
 	}

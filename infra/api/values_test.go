@@ -204,7 +204,7 @@ func TestSlowReaders(t *testing.T) {
 		require.NoError(t, err)
 		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
-		defer answer.Body.Close()
+		t.Cleanup(func() { _ = answer.Body.Close() })
 		require.Equal(t, http.StatusOK, answer.StatusCode)
 		require.EqualValues(t, len(value), answer.ContentLength)
 		answers = append(answers, answer)
