@@ -209,8 +209,6 @@ var Rules = []Mutation{
 	{"pages of a rebuild", "TestRebuildPages", "core/engine/rebuild.go", "return \"#\" + following, nil", "return \"\", nil"},
 	{"children that are left behind", "TestClosePolicies", sendGo, "err = o.leaveChild(ctx, command)\n\t\tcase", "_ = o.leaveChild\n\t\tcase"},
 	{"memory of an evicted run", "TestIdleRunsGiveWay", "core/engine/cache.go", "c.memory.Give(oldest.weight)", "_ = oldest.weight"},
-	{"steps of a run that is evicted", "TestStepsAreRetriedOverInvocations", activateGo, "	return true, v.handOver(ctx)\n",
-		"	v.slot.drop()\n\treturn true, v.handOver(ctx)\n"},
 	{"a signal that does not fit blocks", "TestBlockedByASignal", "core/workflow/signal.go", "u.Undecodable(m, err)", "_ = m"},
 	{"what the last activation begins", "TestWhatTheLastActivationBegins", sendGo, "unsent[command.(history.Sequenced).Seq()] = true", ""},
 }
