@@ -19,17 +19,18 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 	now := time.Unix(1767225600, 0).UTC()
 	one := history.Payload("1")
 	failed := &history.Failure{FailureKind: "x", Type: "x", Message: "x", NonRetryable: true, RetryAfter: 1, Details: one, Stack: "x", Cause: &history.Failure{}}
+	long := map[string]engine.Large{"x": {}}
 	for _, c := range []struct{ written, described any }{
 		{engine.Summary{Blocked: &engine.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
-			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}, Large: map[string]engine.Large{"x": {}}}, summary{}},
+			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}, Large: long}, summary{}},
 		{engine.Large{Preview: "x"}, large{}},
 		{engine.Block{ID: "x", Version: "x"}, block{}},
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
 		{engine.Accepted{Hint: "x"}, accepted{}},
 		{engine.UnreadSignal{}, unreadSignal{}},
-		{engine.UpdateAnswer{Result: one, Failure: failed}, updateAnswer{}},
-		{engine.TaskState{Step: true, Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true}, activityState{}},
+		{engine.UpdateAnswer{Result: one, Failure: failed, Large: long}, updateAnswer{}},
+		{engine.TaskState{Step: true, Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true, Large: long}, activityState{}},
 		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)
