@@ -9,7 +9,7 @@ const (
 	approved = "approved"
 	rejected = "rejected"
 	// timedOut is the action of an approval that was not decided in time. Neither action_static nor
-	// the value decides then: what was not approved must not continue as if it were.
+	// the value decides then: a flow without an approval must not continue as if it had one.
 	timedOut = "timeout"
 )
 

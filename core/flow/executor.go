@@ -102,15 +102,15 @@ func (v *visit) attempt(
 	}
 	answer, err := workflow.Execute(ctx, called, history.Payload(encode(Call{
 		Input: orNull(input), Params: v.paramsJSON(), MaxAttempts: v.node.MaxAttempts,
-		AttemptDelayMS: v.node.AttemptDelay.Milliseconds(), WeightedByLoad: v.node.WeightedByLoad})))
+		AttemptDelayMS: v.node.AttemptDelay.Milliseconds(),
+		WeightedByLoad: v.node.WeightedByLoad})))
 	if err != nil {
 		return nil, reason(err), history.FailureOf(err).NonRetryable
 	}
 	decoded, err := decode[Answer](orNull(json.RawMessage(answer)))
 	switch {
 	case err != nil:
-		failure := "the result of activity " + name + " is not an object with \"result\" or \"error\""
-		return nil, failure, true
+		return nil, name + " must give an object with \"result\" or \"error\"", true
 	case decoded.Error != "":
 		return nil, shorten(decoded.Error), false
 	}

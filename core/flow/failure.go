@@ -10,7 +10,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// FailureType is the type of the failure of a run whose node failed, and was followed by no other.
+// FailureType is the type of the failure of a run that a failed node ended.
 // Its details are a [NodeFailure].
 const FailureType = "flow.node"
 
@@ -53,7 +53,7 @@ func failed(format string, args ...any) *NodeFailure {
 	return &NodeFailure{Error: shorten(fmt.Sprintf(format, args...))}
 }
 
-// failedCalls makes the failure of a node whose calls failed.
+// failedCalls makes the failure of a node from those of its calls.
 func failedCalls(errs map[string]string, total int) *NodeFailure {
 	f := &NodeFailure{Errors: map[string]string{}}
 	for _, branch := range slices.Sorted(maps.Keys(errs)) {

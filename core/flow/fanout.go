@@ -27,8 +27,8 @@ type fan struct {
 	stopped      bool
 }
 
-// restore completes what was read: a call that failed has no result, one that succeeded may have
-// null.
+// restore completes a fan that was read: the result of a failed call is missing, that of another
+// call may be null.
 func (f *fan) restore() {
 	f.ended = f.Next
 	for i := range f.Errors { // order-insensitive: each once

@@ -50,7 +50,7 @@ const (
 	MaxCalls = 10_000
 )
 
-// readField reads a field that the node's kind has, and whose value is not null.
+// readField reads a field that the node's kind has. Its value is not null.
 func (p *parser) readField(n *Node, name string, v value, at *place, nested int) {
 	switch name {
 	case "name", "description", "choice_key": // they say nothing that the flow needs
@@ -116,7 +116,7 @@ func (p *parser) readStrategy(n *Node, v value, at *place) {
 	}
 	if n.Strategy == RetryAgain && slices.Contains(fanning, n.Kind) {
 		p.add(at,
-			"a %s has no strategy retry: with \"max_retries\", each failed call is tried again",
+			"the strategy retry is not for a %s: \"max_retries\" repeats each call that failed",
 			n.Kind)
 	}
 }
@@ -127,7 +127,8 @@ var refused = map[string]string{
 	"script":         "let a worker serve the script, and name its service in \"service\"",
 	"parallel_execs": "list the services in \"parallel_services\"; a Go activity is \"go:NAME\"",
 	"foreach_execs":  "use one \"service\" for all items; it can be a Go activity, \"go:NAME\"",
-	"subflow_execs":  "write the calls as nodes of \"subflow\", or name a Go workflow in \"workflow\"",
+	"subflow_execs": "write the calls as nodes of \"subflow\", or name a Go workflow in " +
+		"\"workflow\"",
 }
 
 // node reads one node. Its kind decides which fields it has.
@@ -241,7 +242,7 @@ func (p *parser) complete(n *Node, at *place) {
 	}
 }
 
-// servicesInParams checks the services of a parallel whose own params name them.
+// servicesInParams checks the services of a parallel that its own params name.
 func (p *parser) servicesInParams(n *Node, at *place) {
 	text, has := n.Params["services"]
 	if !has || len(n.Services) > 0 {
@@ -313,7 +314,8 @@ func (p *parser) readPrep(n *Node, v value, at *place) {
 				if n.Prep.Map == nil {
 					n.Prep.Map = map[string]Source{}
 				}
-				n.Prep.Map[entry.name] = p.from(p.string(entry.value, below.at(entry.name)), below.at(entry.name))
+				at := below.at(entry.name)
+				n.Prep.Map[entry.name] = p.from(p.string(entry.value, at), at)
 			}
 		default:
 			p.unknownField(below, m, []string{"input_key", "input_map"}, "prep")
@@ -356,7 +358,8 @@ func (p *parser) readPost(n *Node, v value, at *place) {
 			n.Post.ActionKey = p.string(m.value, below)
 			n.Post.action = p.path(n.Post.ActionKey, below)
 		default:
-			p.unknownField(below, m, []string{"output_key", "output_map", "action_static", "action_key"}, "post")
+			p.unknownField(below, m,
+				[]string{"output_key", "output_map", "action_static", "action_key"}, "post")
 		}
 	}
 }
@@ -426,7 +429,7 @@ func (p *parser) service(name string, at *place) {
 	}
 }
 
-// invalidService says what is wrong with the name of a service; empty if nothing is.
+// invalidService names the mistake in the name of a service; empty if there is none.
 func invalidService(name string) string {
 	for _, prefix := range []string{"process:", "lambda:", "cloudrun:"} {
 		if strings.HasPrefix(name, prefix) {

@@ -8,8 +8,8 @@ import (
 	"github.com/reprise-run/reprise/core/flow/expr"
 )
 
-// foreach calls a service for each element of its input (S4.51). What is not an array counts as an
-// empty one (S4.53).
+// foreach calls a service for each element of its input (S4.51). Another input counts as an empty
+// array (S4.53).
 func (v *visit) foreach() (outcome, error) {
 	input := v.frame.Now.Input
 	v.leaveOutItems(input)

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,6 @@ func TestTenThousandNodes(t *testing.T) {
 		t.Skip("it takes seconds")
 	}
 	definition := strings.ReplaceAll(chain(flow.MaxNodes), `"service": "transform"`, `"service": "third"`)
-	definition = strings.ReplaceAll(definition, `"output_key"`, `"x-key"`)
 	w := newWorld(t)
 	w.SkipReplay = true
 	quick(w, "third")
@@ -96,4 +96,45 @@ func TestTenThousandNodes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, flow.MaxNodes, w.state().Steps)
 	require.Greater(t, generation(t, w.Env), 1)
+}
+
+// The shared state has bounds, and what is published of it has narrower ones.
+func TestManyKeys(t *testing.T) {
+	w := newWorld(t)
+	w.SkipReplay = true
+	var outputs []string
+	for i := range 2000 {
+		outputs = append(outputs, fmt.Sprintf(`"key-%d": "x"`, i))
+	}
+	w.At(time.Second, func() {
+		s := w.state()
+		require.Len(t, s.Shared, 50)
+		require.Len(t, s.Omitted, 20)
+		require.Equal(t, 1930, s.More)
+	})
+	shared, err := w.run(`{"start": "a", "nodes": {"a": {"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {`+strings.Join(outputs, ",")+`}}}, "b": {"kind": "timer", "params": {"delay_ms": 5000}}}, "edges": [{"from": "a", "to": "b"}]}`, `{"x": 1}`)
+	require.NoError(t, err)
+	require.Equal(t, 2000, strings.Count(shared, `"key-`))
+
+	// One key too many fails the node. Which keys were written before does not depend on the order of a map.
+	w = newWorld(t)
+	outputs = nil
+	for i := range 20 {
+		outputs = append(outputs, fmt.Sprintf(`"key-%d": "x"`, i))
+	}
+	large := `{"x": "` + strings.Repeat("x", 3<<20) + `"}`
+	w.fail(one(`"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {`+strings.Join(outputs, ",")+`}}`), large, "n", `with "key-14", the shared state would have`)
+}
+
+// Params with very many members do not make each node costly without a pause.
+func TestManyParams(t *testing.T) {
+	var params []string
+	for i := range 100_000 {
+		params = append(params, fmt.Sprintf(`"p%d": %d`, i, i))
+	}
+	w := newWorld(t)
+	w.SkipReplay = true
+	_, err := w.run(`{"start": "a", "nodes": {"a": {"kind": "choice", "params": {"own": 1}}}, "edges": [{"from": "a", "to": "a"}]}`, `{`+strings.Join(params, ",")+`}`)
+	require.ErrorContains(t, err, "without waiting for anything")
+	require.Less(t, w.state().Steps, 100)
 }

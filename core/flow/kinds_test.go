@@ -2,12 +2,16 @@ package flow_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/core/workflow/workflowtest"
 )
@@ -193,6 +197,20 @@ func TestRecordedLogs(t *testing.T) {
 	_, err := w.run(allKinds, `{"list": [1, 2, 3]}`)
 	require.NoError(t, err)
 	f := mustFlow(allKinds)
-	record(t, "testdata/all-kinds.json", workflowtest.Export(w.Env))
-	workflowtest.ReplayFiles(t, "testdata/all-kinds.json", f)
+	record(t, "testdata/logs/all-kinds.json", workflowtest.Export(w.Env))
+	workflowtest.ReplayFiles(t, "testdata/logs/all-kinds.json", f)
+	for seed := range uint64(25) {
+		definition, log := fmt.Sprintf("testdata/logs/drawn-%d.flow.json", seed), fmt.Sprintf("testdata/logs/drawn-%d.json", seed)
+		if *recording {
+			source := []byte(drawn(rand.New(rand.NewPCG(seed, 99))))
+			_, export, _ := play(t, source, []byte(`{"list": [1, 2, {"action": "go"}], "n": 5}`))
+			record(t, definition, source)
+			record(t, log, export)
+		}
+		source, err := os.ReadFile(definition)
+		require.NoError(t, err)
+		replayed, err := flow.Workflow("fuzzed", source)
+		require.NoError(t, err)
+		workflowtest.ReplayFiles(t, log, replayed)
+	}
 }

@@ -32,7 +32,7 @@ var anySet = workflow.NewSignal[json.RawMessage]("set")
 // longestKey is how many bytes a key of the shared state has at most.
 const longestKey = 200
 
-// invalid says what is wrong with a message.
+// invalid names the mistake in a message.
 func (m Message) invalid() error {
 	switch {
 	case m.Key == "" || len(m.Key) > longestKey:
@@ -46,8 +46,12 @@ func (m Message) invalid() error {
 
 // handle answers messages and queries, from the start to the end of the run.
 func (r *run) handle(ctx workflow.Context) {
-	workflow.HandleQuery(ctx, StateQuery, func(workflow.None) (State, error) { return r.show(), nil })
-	workflow.HandleQuery(ctx, RowsQuery, func(ask Page) (Rows, error) { return r.page(ask), nil })
+	workflow.HandleQuery(ctx, StateQuery, func(workflow.None) (State, error) {
+		return r.show(), nil
+	})
+	workflow.HandleQuery(ctx, RowsQuery, func(ask Page) (Rows, error) {
+		return r.page(ask), nil
+	})
 	workflow.HandleSignal(ctx, anySet, func(ctx workflow.Context, text json.RawMessage) error {
 		m, err := decode[Message](text)
 		if err == nil {
@@ -58,34 +62,19 @@ func (r *run) handle(ctx workflow.Context) {
 		}
 		return err
 	})
-	workflow.HandleUpdate(ctx, SetNow, func(ctx workflow.Context, m Message) (workflow.None, error) {
+	set := func(ctx workflow.Context, m Message) (workflow.None, error) {
 		return workflow.None{}, r.set(ctx, m)
-	}, Message.invalid)
+	}
+	workflow.HandleUpdate(ctx, SetNow, set, Message.invalid)
 }
 
 // set writes a key of the outermost shared state. Waiting nodes then look at it.
 func (r *run) set(ctx workflow.Context, m Message) error {
 	r.long = r.long || workflow.InfoOf(ctx).ContinueAsNewSuggested
-	if err := r.Frame.write(m.Key, m.Value); err != nil {
+	if err := r.Frame.Shared.write(m.Key, m.Value); err != nil {
 		return err
 	}
+	r.writes++
 	r.publish(ctx)
-	return nil
-}
-
-// MaxShared is how many bytes the shared state of one flow has at most.
-const MaxShared = 20 << 20
-
-// write sets a key of the shared state.
-func (f *frame) write(key string, value json.RawMessage) error {
-	if len(value) == 0 {
-		value = json.RawMessage("null")
-	}
-	if size := f.Shared.size() - len(f.Shared[key]) + len(value); size > MaxShared {
-		return fmt.Errorf(
-			"with %q, the shared state would have %d bytes, the limit is %d: store large values "+
-				"elsewhere, and pass where they are", key, size, MaxShared)
-	}
-	f.Shared[key] = value
 	return nil
 }

@@ -2,6 +2,8 @@ package flow
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/reprise-run/reprise/core/flow/expr"
@@ -33,6 +35,9 @@ func (r *run) enter(ctx workflow.Context, n *Node, f *frame, params object) (out
 		return outcome{}, err
 	}
 	v := &visit{run: r, ctx: ctx, node: n, frame: f, params: params.with(n.Params)}
+	if len(n.Params) > 0 {
+		r.pace.work += len(v.params) * workOfParam
+	}
 	r.node, r.waitsFor = n, ""
 	v.values = expr.Values{Params: v.params, Shared: f.Shared, Input: f.Input}
 	if f.Now == nil {
@@ -108,13 +113,13 @@ func (v *visit) output(whole, fields json.RawMessage) *NodeFailure {
 	post := v.node.Post
 	v.pace.work += len(whole)
 	if post.OutputKey != "" {
-		if err := v.frame.write(post.OutputKey, whole); err != nil {
+		if err := v.frame.Shared.write(post.OutputKey, whole); err != nil {
 			return failed("%v", err)
 		}
 	}
-	for key, path := range post.output { // order-insensitive: each key once
-		if err := v.frame.write(key, path.In(fields)); err != nil {
-			return failed("the result does not fit: a shared state has at most %d bytes", MaxShared)
+	for _, key := range slices.Sorted(maps.Keys(post.output)) {
+		if err := v.frame.Shared.write(key, post.output[key].In(fields)); err != nil {
+			return failed("%v", err)
 		}
 	}
 	return nil

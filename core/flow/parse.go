@@ -55,7 +55,8 @@ func (p *parser) flow(v value, at *place, nested int) *Definition {
 		case "$schema", "name", "description":
 			p.string(m.value, below)
 		default:
-			p.unknownField(below, m, []string{"start", "nodes", "edges", "name", "description"}, "a flow")
+			known := []string{"start", "nodes", "edges", "name", "description"}
+			p.unknownField(below, m, known, "a flow")
 		}
 	}
 	p.readNodes(d, nodes, at.at("nodes"), nested)
@@ -128,7 +129,8 @@ func (p *parser) edge(v value, at *place) (e Edge) {
 		case "name", "description":
 			p.string(m.value, below)
 		default:
-			p.unknownField(below, m, []string{"from", "action", "to", "name", "description"}, "an edge")
+			known := []string{"from", "action", "to", "name", "description"}
+			p.unknownField(below, m, known, "an edge")
 		}
 	}
 	if e.Action == "" {
@@ -224,7 +226,8 @@ func (p *parser) object(v value, at *place) []member {
 func (p *parser) oneOf(v value, at *place, known ...string) string {
 	text := p.string(v, at)
 	if text != "" && !slices.Contains(known, text) {
-		p.unknown(at, text, known, "this must be one of %s; got %q", strings.Join(known, ", "), cut(text))
+		p.unknown(at, text, known,
+			"this must be one of %s; got %q", strings.Join(known, ", "), cut(text))
 		return ""
 	}
 	return text

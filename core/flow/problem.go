@@ -9,7 +9,7 @@ import (
 type Problem struct {
 	// Pointer is the place, as a JSON pointer (RFC 6901). Empty: the definition as a whole.
 	Pointer string `json:"pointer"`
-	// Message says what is wrong and what to do.
+	// Message names the mistake and the remedy.
 	Message string `json:"message"`
 }
 

@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"maps"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -19,11 +19,12 @@ type State struct {
 	// Action is that of the last node that ended.
 	Action string `json:"action"`
 	// Steps counts the nodes that were entered, those of subflows too.
-	Steps  int    `json:"steps"`
-	Shared object `json:"shared"`
+	Steps  int                        `json:"steps"`
+	Shared map[string]json.RawMessage `json:"shared"`
 	// Omitted are the sizes in bytes of members of the shared state that are too large to be
-	// published.
+	// published. More counts further members, of any size, that are left out.
 	Omitted map[string]int `json:"omitted,omitempty"`
+	More    int            `json:"more,omitempty"`
 	// WaitsFor is the reference that a waiting node looks at, and Due when it or a timer ends.
 	WaitsFor string    `json:"waitsFor,omitempty"`
 	Due      time.Time `json:"due,omitzero"`
@@ -38,17 +39,18 @@ type Calls struct {
 	Failed int `json:"failed"`
 }
 
-// Bounds of a published state. It lies in the summary of the run, which is written with each change.
+// Bounds of a published state. It lies in the summary of the run, and each change writes it.
 const (
 	longestPublished = 1024 // bytes of one member of the shared state
 	mostPublished    = 4096 // bytes of all
-	mostOmitted      = 20   // members whose sizes are listed
+	mostMembers      = 50
+	mostOmitted      = 20 // members that are listed with their sizes
 )
 
 // show gives the state. A published one has bounds.
 func (r *run) show() State {
 	f := r.innermost()
-	s := State{Action: r.Last, Steps: r.Steps, Shared: r.Frame.Shared}
+	s := State{Action: r.Last, Steps: r.Steps, Shared: r.Frame.Shared.object}
 	if r.ended {
 		return s
 	}
@@ -66,33 +68,35 @@ func (r *run) show() State {
 	return s
 }
 
-// publish has the run show its state.
+// publish shows the state to readers of the run.
 func (r *run) publish(ctx workflow.Context) {
 	s := r.show()
 	s.Calls = nil
-	s.Shared, s.Omitted = bounded(s.Shared)
+	r.Frame.Shared.bounded(&s)
 	workflow.PublishState(ctx, s)
 }
 
-// bounded gives the small members of an object, and the sizes of the others.
-func bounded(shared object) (kept object, omitted map[string]int) {
-	kept = object{}
+// bounded has a state show the small members, and the sizes of some others. It looks at keys in the
+// order in which they came, and at no more than it needs.
+func (s *shared) bounded(shown *State) {
+	shown.Shared = map[string]json.RawMessage{}
 	left := mostPublished
-	for _, name := range slices.Sorted(maps.Keys(shared)) {
-		size := len(name) + len(shared[name])
-		if size <= longestPublished && size <= left {
-			kept[name] = shared[name]
+	for i, key := range s.keys {
+		size := len(key) + len(s.object[key])
+		switch {
+		case size <= longestPublished && size <= left && len(shown.Shared) < mostMembers:
+			shown.Shared[key] = s.object[key]
 			left -= size
-			continue
-		}
-		if omitted == nil {
-			omitted = map[string]int{}
-		}
-		if len(omitted) < mostOmitted {
-			omitted[name] = len(shared[name])
+		case len(shown.Omitted) < mostOmitted:
+			if shown.Omitted == nil {
+				shown.Omitted = map[string]int{}
+			}
+			shown.Omitted[key] = len(s.object[key])
+		default:
+			shown.More = len(s.keys) - i
+			return
 		}
 	}
-	return kept, omitted
 }
 
 // path lists the subflow nodes around a frame, outermost first.

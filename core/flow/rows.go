@@ -23,8 +23,8 @@ type Row struct {
 	Status  string `json:"status"` // ok, error, canceled
 	Action  string `json:"action,omitempty"`
 	Error   string `json:"error,omitempty"`
-	// Input and Result are left out where they are large, and in rows of calls, whose activity has
-	// them in the run's history.
+	// Input and Result are left out where they are large, and in rows of calls: there, the activity
+	// has them in the run's history.
 	Input    json.RawMessage `json:"input,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
 	Started  time.Time       `json:"started"`

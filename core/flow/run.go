@@ -12,9 +12,9 @@ import (
 // Payloads is the workflow that a flow is: from params to shared state, both JSON objects.
 type Payloads = workflow.Workflow[history.Payload, history.Payload]
 
-// Workflow makes a workflow of a definition's source, for a program to register under this name. Its
-// input is the task's params, a JSON object. Its result is the shared state at the end. The error is
-// of type [Problems].
+// Workflow makes a workflow of a definition's source, for a program to register under this name.
+// Its input is the task's params, a JSON object. Its result is the shared state at the end. The
+// error is of type [Problems].
 func Workflow(name string, source []byte) (*Payloads, error) {
 	d, err := Parse(source)
 	if err != nil {
@@ -34,9 +34,7 @@ func MustWorkflow(name string, source []byte) *Payloads {
 
 // Workflow makes a workflow of the definition.
 func (d *Definition) Workflow(name string) *Payloads {
-	return workflow.New(name, func(ctx workflow.Context, input history.Payload) (history.Payload, error) {
-		return d.run(ctx, input)
-	})
+	return workflow.New(name, d.run)
 }
 
 // run is one generation of a run of a flow.
@@ -45,6 +43,7 @@ type run struct {
 	node     *Node  // that runs
 	waitsFor string // the reference that it looks at
 	ended    bool
+	writes   int  // counts what messages wrote
 	long     bool // the log is long: the run continues as new at the next place where it can
 	pace     pace
 }
@@ -55,18 +54,24 @@ var errLong = errors.New("the flow continues as new")
 // run runs the flow to its end, or to the end of the generation.
 func (d *Definition) run(ctx workflow.Context, input history.Payload) (history.Payload, error) {
 	p, err := begin(d, []byte(input), workflow.InfoOf(ctx).Generation)
+	return d.resume(ctx, p, err)
+}
+
+// resume runs the flow from where its progress is. With an error, it ends the run.
+func (d *Definition) resume(ctx workflow.Context, p *progress, err error) (history.Payload, error) {
+	r := &run{progress: p, ended: err != nil}
+	r.handle(ctx)
 	if err != nil {
+		r.publish(ctx)
 		return nil, inputFailure(err)
 	}
-	r := &run{progress: p}
-	r.handle(ctx)
 	workflow.Yield(ctx) // messages that came before the first node are handled before it runs
 	failure, err := r.flow(ctx, d, p.Frame, p.Params)
 	switch stuck := (*stuckError)(nil); {
 	case errors.As(err, &stuck):
 		failure = &NodeFailure{Node: nameOf(p.innermost()), Error: stuck.Error()}
 	case errors.Is(err, errLong):
-		workflow.Yield(ctx) // messages of this activation are handled before the state is carried over
+		workflow.Yield(ctx) // messages of this activation come before the state is carried over
 		return workflow.ContinueAsNew(ctx, d.run, history.Payload(p.carry()))
 	case err != nil:
 		r.cancel(ctx)
@@ -92,7 +97,9 @@ func (r *run) cancel(ctx workflow.Context) {
 
 // flow runs the nodes of a flow from where its frame is. The failure is that of a node which no
 // other one follows. The error is the scope's, or errLong.
-func (r *run) flow(ctx workflow.Context, d *Definition, f *frame, params object) (*NodeFailure, error) {
+func (r *run) flow(
+	ctx workflow.Context, d *Definition, f *frame, params object,
+) (*NodeFailure, error) {
 	for f.Node != "" {
 		n := d.Node(f.Node)
 		ended, err := r.enter(ctx, n, f, params)
@@ -132,9 +139,11 @@ type pace struct {
 
 const (
 	workOfStep = 64 << 10 // that a node counts for, in bytes read
-	workPerGo  = 32 << 20 // before the run pauses
-	pauseOf    = time.Second
-	mostPauses = 20
+	// workOfParam is what a param counts for where params of task and node are merged.
+	workOfParam = 100
+	workPerGo   = 32 << 20 // before the run pauses
+	pauseOf     = time.Second
+	mostPauses  = 20
 )
 
 // waited notes that the flow has waited for so long. Short waits do not make up for work: a circle
@@ -161,8 +170,7 @@ type stuckError struct{}
 
 // Error says what to do.
 func (*stuckError) Error() string {
-	return fmt.Sprintf(
-		"the flow has paused %d times for its work alone, without waiting for anything: it runs "+
-			"in a circle, or its values are too large; let the circle contain a service, a timer or "+
-			"a wait", mostPauses)
+	return fmt.Sprintf("the flow has paused %d times for its work alone, without waiting for "+
+		"anything: it runs in a circle, or its values are too large; let the circle contain a "+
+		"service, a timer or a wait", mostPauses)
 }

@@ -2,18 +2,19 @@ package flow
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// runtimeKey is the key of the engine's own data in the shared state of seed 004 (S4.46). Here that
-// data lies outside of the shared state, and the key stays reserved: it marks the input of a run
-// that continued as new.
+// runtimeKey is the key of the engine's own data in the shared state of seed 004 (S4.46). Here
+// that data lies outside of the shared state, and the key stays reserved: it marks the input of a
+// run that continued as new.
 const runtimeKey = "_rt"
 
-// object is a JSON object whose members stay JSON text: the shared state, and params.
+// object is a JSON object with members that stay JSON text: the shared state, and params.
 type object map[string]json.RawMessage
 
 // Member gives a member's JSON; nil if there is none.
@@ -22,8 +23,7 @@ func (o object) Member(name string) []byte { return o[name] }
 // JSON gives the whole object. Its names are in order. The members are JSON already: they are only
 // copied, since a flow may do this often.
 func (o object) JSON() []byte {
-	text := make([]byte, 0, o.size()+6*len(o)+2)
-	text = append(text, '{')
+	text := []byte{'{'}
 	for i, name := range slices.Sorted(maps.Keys(o)) {
 		if i > 0 {
 			text = append(text, ',')
@@ -33,14 +33,6 @@ func (o object) JSON() []byte {
 		text = append(text, orNull(o[name])...)
 	}
 	return append(text, '}')
-}
-
-// size is how many bytes the members have.
-func (o object) size() (bytes int) {
-	for name, value := range o { // order-insensitive: a sum
-		bytes += len(name) + len(value)
-	}
-	return bytes
 }
 
 // with gives the object with other members over its own.
@@ -56,6 +48,62 @@ func (o object) with(over object) object {
 	}
 	return merged
 }
+
+// shared is the shared state of a flow. It counts its bytes, and knows in which order its keys
+// came, so that a write costs the same however many keys there are.
+type shared struct {
+	object
+	keys  []string
+	bytes int
+}
+
+// MaxShared is how many bytes the shared state of one flow has at most, and MaxKeys how many keys.
+const (
+	MaxShared = 20 << 20
+	MaxKeys   = 100_000
+)
+
+// write sets a key.
+func (s *shared) write(key string, value json.RawMessage) error {
+	value = orNull(value)
+	before, has := s.object[key]
+	size := s.bytes + len(value) - len(before)
+	if !has {
+		size += len(key)
+	}
+	switch {
+	case size > MaxShared:
+		return fmt.Errorf("with %q, the shared state would have %d bytes, the limit is %d: store "+
+			"large values elsewhere, and pass where they are", cut(key), size, MaxShared)
+	case !has && len(s.keys) >= MaxKeys:
+		return fmt.Errorf("with %q, the shared state would have more than %d keys: put many values "+
+			"under one key", cut(key), MaxKeys)
+	case !has:
+		s.keys = append(s.keys, key)
+	}
+	s.object[key], s.bytes = value, size
+	return nil
+}
+
+// MarshalJSON gives the object.
+func (s *shared) MarshalJSON() ([]byte, error) { return s.JSON(), nil }
+
+// UnmarshalJSON reads the object. Its keys then come in alphabetical order.
+func (s *shared) UnmarshalJSON(text []byte) error {
+	members, err := decode[object](text)
+	if err != nil {
+		return err
+	}
+	*s = *newShared()
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		s.keys = append(s.keys, key)
+		s.object[key] = members[key]
+		s.bytes += len(key) + len(members[key])
+	}
+	return nil
+}
+
+func newShared() *shared { return &shared{object: object{}} }
 
 // isNull says whether a value is null or missing.
 func isNull(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -22,10 +23,10 @@ type progress struct {
 // frame is the position in one flow: the node that runs, and the flow's shared state.
 type frame struct {
 	Node   string          `json:"node"`
-	Step   int             `json:"step"`            // the number of the node among the run's steps
-	Shared object          `json:"shared"`          //
+	Step   int             `json:"step"` // the number of the node among the run's steps
+	Shared *shared         `json:"shared"`
 	Input  json.RawMessage `json:"input,omitempty"` // of the subflow that the frame is of
-	Now    *current        `json:"now,omitempty"`   // the node's own progress; nil: it was not entered yet
+	Now    *current        `json:"now,omitempty"`   // the node's progress; nil: it was not entered
 
 	up *frame // of the flow around it
 }
@@ -40,32 +41,41 @@ type current struct {
 	Sub     *frame          `json:"sub,omitempty"`
 }
 
-// begin makes the progress of a run that starts with this input.
+// begin makes the progress of a run that starts with this input. With an error, it is that of a run
+// that has done nothing.
 func begin(d *Definition, input json.RawMessage, generation int) (*progress, error) {
-	params := object{}
-	if !isNull(input) {
-		if err := json.Unmarshal(input, &params); err != nil {
-			return nil, fmt.Errorf("the input of a flow is a JSON object, its params: %w", err)
-		}
+	fresh := &progress{Params: object{}, Frame: newFrame(d, nil)}
+	if isNull(input) {
+		return fresh, nil
+	}
+	params, err := decode[object](input)
+	if err != nil {
+		return fresh, fmt.Errorf("the input of a flow is a JSON object, its params: %w", err)
 	}
 	continued, has := params[runtimeKey]
 	switch {
 	case !has:
-		return &progress{Params: params, Frame: newFrame(d, nil)}, nil
+		fresh.Params = params
+		return fresh, nil
 	case generation == 1:
-		return nil, fmt.Errorf(
-			"the params contain the key %q, which belongs to the engine: use another name",
-			runtimeKey)
+		return fresh, fmt.Errorf(
+			"the params contain the key %q, which belongs to the engine: use another name", runtimeKey)
 	}
-	p := &progress{}
-	if err := json.Unmarshal(continued, p); err != nil {
-		return nil, fmt.Errorf("the position that the flow continues at cannot be read: %w", err)
+	p, err := decode[*progress](continued)
+	if err == nil && p == nil {
+		err = errors.New("it is null")
 	}
-	return p, p.Frame.restore(d, nil)
+	if err != nil {
+		return fresh, fmt.Errorf("the position that the flow continues at cannot be read: %w", err)
+	}
+	if err := p.Frame.restore(d, nil); err != nil {
+		return fresh, err
+	}
+	return p, nil
 }
 
 func newFrame(d *Definition, up *frame) *frame {
-	return &frame{Node: d.Start, Shared: object{}, up: up}
+	return &frame{Node: d.Start, Shared: newShared(), up: up}
 }
 
 // restore completes a frame that was read, and checks it against the definition.
@@ -80,7 +90,7 @@ func (f *frame) restore(d *Definition, up *frame) error {
 				"reset the run to another version", f.Node)
 	}
 	if f.up = up; f.Shared == nil {
-		f.Shared = object{}
+		f.Shared = newShared()
 	}
 	if f.Now == nil {
 		return nil
@@ -93,7 +103,7 @@ func (f *frame) restore(d *Definition, up *frame) error {
 	}
 	if n.Subflow == nil {
 		return fmt.Errorf(
-			"the flow continues inside node %q, which has no subflow in this version of the "+
+			"the flow continues inside node %q, which is without a subflow in this version of the "+
 				"definition: reset the run to another version", f.Node)
 	}
 	return f.Now.Sub.restore(n.Subflow, f)

@@ -25,7 +25,7 @@ func (v *visit) timer() (outcome, error) {
 	return v.end(now.Input, v.action(now.Input), nil)
 }
 
-// await waits until a condition holds, or the node is due. It leaves a generation whose log is long.
+// await waits until a condition holds, or the node is due. It leaves a generation with a long log.
 func (v *visit) await(holds func() bool) (inTime bool, err error) {
 	if err := v.ctx.Err(); err != nil {
 		return false, err
@@ -56,7 +56,7 @@ func (v *visit) await(holds func() bool) (inTime bool, err error) {
 	return false, errLong
 }
 
-// milliseconds reads a time from params. What is not a number is 0, as in seed 004.
+// milliseconds reads a time from params. Other values than numbers are 0, as in seed 004.
 func milliseconds(value json.RawMessage) time.Duration {
 	f, err := decode[float64](orNull(value))
 	if err != nil || f < 0 {

@@ -48,7 +48,8 @@ func (r *report) read(source []byte) (value, bool) {
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(source, &whole); err != nil {
-		r.add(root, "%s: the definition is not JSON: %v", position(source, offset(source, err)), err)
+		at := position(source, offset(source, err))
+		r.add(root, "%s: the definition is not JSON: %v", at, err)
 		return value{}, false
 	}
 	if values, depth := measure(source); values > MaxValues || depth > MaxDepth {

@@ -31,7 +31,7 @@ func (v *visit) signal(
 ) (value json.RawMessage, failure *NodeFailure, err error) {
 	reference, is, wrong := expr.ParseReference(text(v.params[param]))
 	if wrong != nil {
-		return nil, failed("%s: %v", param, wrong), nil //nolint:nilerr // it is the node that fails
+		return nil, failed("%s: %v", param, wrong), nil
 	}
 	if !is {
 		return nil, failed("%s must be a reference such as \"$shared.approved\"", param), nil
@@ -42,10 +42,14 @@ func (v *visit) signal(
 		now.Due = now.Entered.Add(limit)
 	}
 	v.publish(v.ctx)
+	looked, found := -1, false
 	for {
 		inTime, err := v.await(func() bool {
-			value = v.outward(reference)
-			return there(value)
+			if looked != v.writes { // a look may cost much, and only a message changes what it sees
+				looked, value = v.writes, v.outward(reference)
+				found = there(value)
+			}
+			return found
 		})
 		if err != nil || inTime {
 			return value, nil, err

@@ -12,7 +12,7 @@ import (
 var ErrBudget = errors.New("the expression reads too much: compare smaller values")
 
 // Eval says whether the expression holds. It takes the bytes that it reads from the budget, and
-// ends with [ErrBudget] when the budget is used up. There is no other error.
+// ends with [ErrBudget] when the budget is used up. All other expressions give an answer.
 func (e *Expr) Eval(values Values, budget *int) (bool, error) {
 	run := &evaluation{values: values, left: *budget}
 	holds := run.holds(e)
@@ -122,7 +122,8 @@ func (r *evaluation) contains(collection, value []byte) bool {
 	return false
 }
 
-// compare is -1, 0 or 1. What is no number on one side compares as strings on both.
+// compare is -1, 0 or 1. If one side is not a number, both
+// compare as strings.
 func (r *evaluation) compare(a, b []byte) int {
 	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
 	if !r.pay(len(a) + len(b)) {
@@ -173,7 +174,8 @@ const longestNumber = 400
 
 // numberOf reads a number, or a string that holds one.
 func numberOf(value []byte) (number, bool) {
-	if len(value) == 0 || len(value) > longestNumber || strings.IndexByte("\"-0123456789", value[0]) < 0 {
+	if len(value) == 0 || len(value) > longestNumber ||
+		strings.IndexByte("\"-0123456789", value[0]) < 0 {
 		return number{}, false
 	}
 	text := string(value)

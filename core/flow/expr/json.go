@@ -46,7 +46,8 @@ func inside(text []byte, open byte) int {
 	return blank(text, i+1)
 }
 
-// blank is the next place from i on that belongs to a value; the end, if the object or array closes.
+// blank is the next place from i on that belongs to a value; the end, if the object or array
+// closes.
 func blank(text []byte, i int) int {
 	for ; i < len(text); i++ {
 		switch text[i] {
@@ -138,7 +139,7 @@ func unquote(quoted []byte) string {
 		return string(inner)
 	}
 	var text string
-	_ = json.Unmarshal(quoted, &text) // what is not a string has no text
+	_ = json.Unmarshal(quoted, &text) // the text stays empty if this is not a string
 	return text
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Limits of one expression. Parse refuses what is beyond them.
+// Limits of one expression. Parse refuses larger ones.
 const (
 	MaxDepth     = 50   // operators inside each other
 	MaxOperators = 1000 // in all
@@ -24,7 +24,7 @@ var Operators = []string{
 // Problem is a mistake in an expression.
 type Problem struct {
 	Pointer string // of the place, as a JSON pointer
-	Message string // says what is wrong, and what to write
+	Message string // names the mistake and the remedy
 	Unknown string // the name that is not known, if that is the mistake
 }
 
@@ -101,7 +101,8 @@ func (p *parser) expression(value any, at string, depth int) *Expr {
 	case "and", "or":
 		return p.several(name, object[name], below, depth)
 	case "not":
-		return &Expr{operator: name, expressions: []*Expr{p.expression(object[name], below, depth+1)}}
+		inner := p.expression(object[name], below, depth+1)
+		return &Expr{operator: name, expressions: []*Expr{inner}}
 	case "exists":
 		if _, list := object[name].([]any); list {
 			p.add(below, "exists takes one value, not an array, such as \"$shared.order\"")
@@ -124,7 +125,8 @@ func (p *parser) several(name string, value any, at string, depth int) *Expr {
 	}
 	e := &Expr{operator: name}
 	for i, element := range list {
-		e.expressions = append(e.expressions, p.expression(element, at+"/"+strconv.Itoa(i), depth+1))
+		inner := p.expression(element, at+"/"+strconv.Itoa(i), depth+1)
+		e.expressions = append(e.expressions, inner)
 		if p.operators > MaxOperators {
 			break
 		}
@@ -145,7 +147,8 @@ func (p *parser) pair(name string, value any, at string) *Expr {
 		p.add(at, name+" takes an array of two operands, "+order+"; got "+typeOf(value))
 		return nil
 	}
-	return &Expr{operator: name, left: p.operand(list[0], at+"/0"), right: p.operand(list[1], at+"/1")}
+	left, right := p.operand(list[0], at+"/0"), p.operand(list[1], at+"/1")
+	return &Expr{operator: name, left: left, right: right}
 }
 
 func (p *parser) operand(value any, at string) operand {

@@ -2,7 +2,7 @@ package expr
 
 import "strings"
 
-// Object is a JSON object whose members are kept apart.
+// Object is a JSON object with its members kept apart.
 type Object interface {
 	// Member gives a member's JSON; nil if there is none.
 	Member(name string) []byte
@@ -36,7 +36,7 @@ type Reference struct {
 }
 
 // ParseReference reads a reference. False: the text is not one, and stands for itself. The error
-// says what is wrong with the path of a reference.
+// names the mistake in the path of a reference.
 func ParseReference(text string) (reference Reference, is bool, err error) {
 	for _, root := range Roots {
 		rest, begins := strings.CutPrefix(text, root)
