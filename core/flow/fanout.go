@@ -25,12 +25,16 @@ type fan struct {
 
 	total, ended int
 	stopped      bool
+	bytes        int // of the results
 }
 
 // restore completes a fan that was read: the result of a failed call is missing, that of another
 // call may be null.
 func (f *fan) restore() {
 	f.ended = f.Next
+	for _, result := range f.Results {
+		f.bytes += len(result)
+	}
 	for i := range f.Errors { // order-insensitive: each once
 		if i >= 0 && i < len(f.Results) {
 			f.Results[i] = nil
@@ -84,7 +88,8 @@ func (v *visit) runLanes(c calls, f *fan, each int) error {
 				return workflow.None{}, err // the scope has ended, and the lane with it
 			}
 			f.settle(i, result, failure)
-			if v.node.Strategy == FailFast && v.intolerable(f) && !f.stopped {
+			over := f.tooLarge() || v.node.Strategy == FailFast && v.intolerable(f)
+			if over && !f.stopped {
 				f.stopped = true
 				stop()
 			}
@@ -115,7 +120,7 @@ func (v *visit) width(c calls, f *fan, each int) int {
 
 // take gives the next call; false if there is none, or the lane should end.
 func (v *visit) take(ctx workflow.Context, f *fan) (int, bool) {
-	v.long = v.long || workflow.InfoOf(ctx).ContinueAsNewSuggested
+	v.measure(ctx)
 	if f.stopped || v.long || ctx.Err() != nil || f.Next >= f.total {
 		return 0, false
 	}
@@ -131,7 +136,11 @@ func (f *fan) settle(i int, result json.RawMessage, failure string) {
 		return
 	}
 	f.Results[i] = orNull(result)
+	f.bytes += len(f.Results[i])
 }
+
+// tooLarge says whether the results do not fit into the shared state.
+func (f *fan) tooLarge() bool { return f.bytes > MaxShared }
 
 // intolerable says whether more calls failed than the node tolerates.
 func (v *visit) intolerable(f *fan) bool {
@@ -149,6 +158,11 @@ func (v *visit) intolerable(f *fan) bool {
 
 // aggregate ends the node with the results of all calls (S4.44, S4.45).
 func (v *visit) aggregate(c calls, f *fan) (outcome, error) {
+	if f.tooLarge() {
+		return v.end(nil, "", failed(
+			"the results have more than %d bytes: store large results elsewhere, and give where they are",
+			MaxShared))
+	}
 	results := f.Results
 	if f.stopped { // the successes so far, without gaps
 		missing := func(result json.RawMessage) bool { return result == nil }

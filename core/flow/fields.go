@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/flow/expr"
 )
@@ -438,6 +440,9 @@ func invalidService(name string) string {
 					"\"go:NAME\"", strings.TrimSuffix(prefix, ":"))
 		}
 	}
+	if !plainName(name) {
+		return "the name of a service has no control characters"
+	}
 	bare := strings.TrimPrefix(strings.TrimPrefix(name, HTTP), Go)
 	if most := MaxName - len(HTTP); bare == "" || len(bare) > most {
 		return fmt.Sprintf(
@@ -446,8 +451,18 @@ func invalidService(name string) string {
 	return ""
 }
 
+// plainName says whether a name can be shown as it is, as the engine asks of names.
+func plainName(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) || r == utf8.RuneError
+	})
+}
+
 func (p *parser) readWorkflow(n *Node, v value, at *place) {
-	if n.Workflow = p.string(v, at); len(n.Workflow) > MaxName {
+	if n.Workflow = p.string(v, at); !plainName(n.Workflow) {
+		p.add(at, "the name of a workflow has no control characters")
+	}
+	if len(n.Workflow) > MaxName {
 		p.add(at,
 			"the name of a workflow has at most %d bytes, this one has %d",
 			MaxName, len(n.Workflow))

@@ -138,3 +138,22 @@ func TestManyParams(t *testing.T) {
 	require.ErrorContains(t, err, "without waiting for anything")
 	require.Less(t, w.state().Steps, 100)
 }
+
+// Results that do not fit into the shared state end the node early. What is nested too deeply for a
+// payload is refused.
+func TestLargeResults(t *testing.T) {
+	w := newWorld(t)
+	w.SkipReplay = true
+	w.serve("large", func(int, flow.Call) (any, error) { return strings.Repeat("x", 5<<20), nil })
+	w.fail(one(`"kind": "foreach", "service": "large", "failure_strategy": "ignore_errors", "prep": {"input_key": "$params.list"}`), `{"list": [`+numbers(50)+`]}`, "n", "store large results elsewhere")
+	require.Len(t, w.calls, 4)
+
+	w = newWorld(t)
+	deep := strings.Repeat("[", 4950) + strings.Repeat("]", 4950)
+	w.At(time.Second, func() {
+		w.set("deep", deep) // it is logged, and has no effect
+		w.set("go", "1")
+	})
+	w.succeed(one(`"kind": "wait_event", "params": {"signal_key": "$shared.go"}`), `{}`, `{"go": 1}`)
+	newWorld(t).fail(one(`"kind": "timer", "prep": {"input_key": "$params.deep"}, "post": {"output_key": "out"}`), `{"deep": `+deep+`}`, "n", "nested more than 4900 levels")
+}

@@ -116,6 +116,9 @@ func TestManySignals(t *testing.T) {
 	for kind, fields := range map[string]string{
 		"wait_event": `"params": {"signal_key": "$shared.go", "timeout_ms": 100000000}`, "approval": `"params": {"approval_key": "$shared.go"}`, "timer": `"params": {"delay_ms": 30000000}`,
 	} {
+		if testing.Short() && kind != "wait_event" {
+			continue // each takes seconds
+		}
 		w := newWorld(t)
 		w.SkipReplay = true
 		const signals = 12_000
@@ -158,4 +161,28 @@ func TestContinueUnderAnotherDefinition(t *testing.T) {
 	require.Contains(t, string(input), `"_rt":{`)
 	_, err = newWorld(t).run(one(`"kind": "timer"`), string(input))
 	require.Equal(t, flow.InputFailureType, workflow.FailureType(err), "a first generation cannot be started inside a flow")
+}
+
+// A run with a state that the input of a next generation cannot hold lets its log grow instead.
+func TestTooLargeToCarry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	w := newWorld(t)
+	w.SkipReplay = true
+	for i := 0; i < 12_000; i += 50 {
+		w.At(time.Duration(i)*time.Second, func() {
+			for k := range 50 {
+				w.set(fmt.Sprintf("k%d", k), fmt.Sprint(i+k))
+			}
+		})
+	}
+	w.At(5*time.Hour, func() { w.set("go", "true") })
+	deep := strings.Repeat("[", history.MaxDepth-1) + strings.Repeat("]", history.MaxDepth-1)
+	definition := `{"start": "n", "nodes": {"n": {"kind": "wait_event", "params": {"signal_key": "$shared.go"}}, "after": {"kind": "timer", "params": {"delay_ms": 1}}}, "edges": [{"from": "n", "to": "after"}]}`
+	result, err := w.run(definition, `{"deep": `+deep+`}`)
+	require.NoError(t, err)
+	require.Contains(t, result, `"k49":11999`)
+	require.Equal(t, 1, generation(t, w.Env))
+	workflowtest.Replay(t, workflowtest.Export(w.Env), mustFlow(definition))
 }

@@ -70,7 +70,7 @@ func (r *run) handle(ctx workflow.Context) {
 
 // set writes a key of the outermost shared state. Waiting nodes then look at it.
 func (r *run) set(ctx workflow.Context, m Message) error {
-	r.long = r.long || workflow.InfoOf(ctx).ContinueAsNewSuggested
+	r.measure(ctx)
 	if err := r.Frame.Shared.write(m.Key, m.Value); err != nil {
 		return err
 	}

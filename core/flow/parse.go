@@ -87,6 +87,9 @@ func (p *parser) readNodes(d *Definition, v value, at *place, nested int) {
 			p.add(below,
 				"the key of a node has 1 to %d bytes, this one has %d", MaxName, len(m.name))
 		}
+		if !plainName(m.name) {
+			p.add(below, "the key of a node has no control characters")
+		}
 		if d.nodes[m.name] == nil { // else it stands there twice, which is a problem already
 			n := p.node(m.name, m.value, below, nested)
 			d.nodes[m.name] = n

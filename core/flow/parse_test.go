@@ -66,6 +66,9 @@ var malformed = []struct {
 	{one(`"kind": "executor"`), "/nodes/n", `needs "service"`, true}, {one(`"kind": "foreach"`), "/nodes/n", `needs "service"`, true}, {one(`"service": null`), "/nodes/n", `needs "service"`, true}, {one(`"service": 5`), "/nodes/n/service", "must be a string", true},
 	{one(`"service": "` + strings.Repeat("s", 96) + `"`), "/nodes/n/service", "1 to 95 bytes", false}, {one(`"service": "go:"`), "/nodes/n/service", "this one has 0", false}, {one(`"service": "lambda:x"`), "/nodes/n/service", "not available yet", true},
 
+	{one(`"service": "a\u0000b"`), "/nodes/n/service", "control characters", true}, {one(`"service": "go:\ud800"`), "/nodes/n/service", "control characters", false}, {one(`"kind": "subflow", "workflow": "a\nb"`), "/nodes/n/workflow", "control characters", false},
+	{`{"start": "a\tb", "nodes": {"a\tb": {"service": "sum"}}}`, "/nodes/a", "control characters", true},
+
 	// Fields of later forms.
 	{exec(`"exec_type": "local_func"`), "/nodes/n/exec_type", `"service": "go:NAME"`, true}, {exec(`"exec_type": "script"`), "/nodes/n/exec_type", "let a worker serve", true}, {exec(`"exec_type": "queue"`), "/nodes/n/exec_type", "remove it", true},
 	{exec(`"func": "double"`), "/nodes/n/func", `"go:NAME"`, true}, {exec(`"script": {"cmd": "ls"}`), "/nodes/n/script", "let a worker serve", true}, {one(`"kind": "parallel", "parallel_execs": [{"service": "a"}]`), "/nodes/n/parallel_execs", "parallel_services", true},

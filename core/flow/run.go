@@ -44,6 +44,7 @@ type run struct {
 	waitsFor string // the reference that it looks at
 	ended    bool
 	writes   int  // counts what messages wrote
+	stays    bool // the state is too large for the next generation: the log may grow
 	long     bool // the log is long: the run continues as new at the next place where it can
 	pace     pace
 }
@@ -67,12 +68,18 @@ func (d *Definition) resume(ctx workflow.Context, p *progress, err error) (histo
 	}
 	workflow.Yield(ctx) // messages that came before the first node are handled before it runs
 	failure, err := r.flow(ctx, d, p.Frame, p.Params)
+	if errors.Is(err, errLong) {
+		workflow.Yield(ctx) // messages of this activation come before the state is carried over
+		next, fits := p.carry()
+		if fits {
+			return workflow.ContinueAsNew(ctx, d.run, next)
+		}
+		r.long, r.stays = false, true
+		failure, err = r.flow(ctx, d, p.Frame, p.Params)
+	}
 	switch stuck := (*stuckError)(nil); {
 	case errors.As(err, &stuck):
 		failure = &NodeFailure{Node: nameOf(p.innermost()), Error: stuck.Error()}
-	case errors.Is(err, errLong):
-		workflow.Yield(ctx) // messages of this activation come before the state is carried over
-		return workflow.ContinueAsNew(ctx, d.run, history.Payload(p.carry()))
 	case err != nil:
 		r.cancel(ctx)
 		return nil, err
@@ -115,11 +122,16 @@ func (r *run) flow(
 			return ended.failure, nil
 		}
 		f.Node, f.Now = next, nil
-		if r.long = r.long || workflow.InfoOf(ctx).ContinueAsNewSuggested; r.long && next != "" {
+		if r.measure(ctx); r.long && next != "" {
 			return nil, errLong
 		}
 	}
 	return nil, nil
+}
+
+// measure notes whether the log is long.
+func (r *run) measure(ctx workflow.Context) {
+	r.long = r.long || !r.stays && workflow.InfoOf(ctx).ContinueAsNewSuggested
 }
 
 // nameOf is the key of a frame's node, with those of the subflows around it.

@@ -72,6 +72,8 @@ func (s *shared) write(key string, value json.RawMessage) error {
 		size += len(key)
 	}
 	switch {
+	case tooDeep(value):
+		return fmt.Errorf("the value of %q is nested more than %d levels deep", cut(key), maxLevels)
 	case size > MaxShared:
 		return fmt.Errorf("with %q, the shared state would have %d bytes, the limit is %d: store "+
 			"large values elsewhere, and pass where they are", cut(key), size, MaxShared)
@@ -83,6 +85,18 @@ func (s *shared) write(key string, value json.RawMessage) error {
 	}
 	s.object[key], s.bytes = value, size
 	return nil
+}
+
+// maxLevels is how many levels a value of the shared state has at most. The result of a run, the
+// inputs of calls and the next generation contain it.
+const maxLevels = history.MaxDepth - 100
+
+func tooDeep(value json.RawMessage) bool {
+	if len(value) <= 2*maxLevels { // each level opens and closes
+		return false
+	}
+	_, depth := measure(value)
+	return depth > maxLevels
 }
 
 // MarshalJSON gives the object.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/reprise-run/reprise/core/history"
 )
 
 // progress is how far a run is. It is what continue-as-new carries (S4.46–S4.48, S4.52).
@@ -109,12 +111,14 @@ func (f *frame) restore(d *Definition, up *frame) error {
 	return f.Now.Sub.restore(n.Subflow, f)
 }
 
-// carry gives the input of the next generation.
-func (p *progress) carry() json.RawMessage {
+// carry gives the input of the next generation; false if it is larger than an input may be.
+func (p *progress) carry() (history.Payload, bool) {
+	carried := *p
 	if over := len(p.Rows) - carriedRows; over > 0 {
-		p.Rows, p.Dropped = p.Rows[over:], p.Dropped+over
+		carried.Rows, carried.Dropped = p.Rows[over:], p.Dropped+over
 	}
-	return encode(map[string]any{runtimeKey: p})
+	text := history.Payload(encode(map[string]any{runtimeKey: &carried}))
+	return text, len(text) <= history.MaxPayload && !history.TooDeep(text)
 }
 
 // innermost is the frame of the node that runs.
