@@ -81,9 +81,9 @@ func exists(root, row, reference string) error {
 // TestSeedsCanFail: a reference to nothing is found.
 func TestSeedsCanFail(t *testing.T) {
 	for _, wrong := range []string{"tests.TestNothing", "nowhere.TestSeeds", "tests.TestSeeds/no such subtest", "core/nothing.txt",
-		"core/internal/executor/testdata/scheduling/yield.txt"} {
+		"core/internal/scheduler/testdata/scheduling/yield.txt"} {
 		require.Error(t, exists("..", "S1.1", wrong), wrong)
 	}
-	require.NoError(t, exists("..", "S1.8", "core/internal/executor/testdata/scheduling/yield.txt"))
+	require.NoError(t, exists("..", "S1.8", "core/internal/scheduler/testdata/scheduling/yield.txt"))
 	require.NoError(t, exists("..", "S1.1", "tests.TestSeeds"))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // completing limits how long the shell waits for the server's names.
@@ -24,7 +25,7 @@ func completeFlag(command *cobra.Command, flag string, completion cobra.Completi
 }
 
 // completeRuns offers, for the first argument, the runs that a query finds, the latest first.
-func (p *program) completeRuns(query engine.ListQuery) cobra.CompletionFunc {
+func (p *program) completeRuns(query port.ListQuery) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		const nothing = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 {
@@ -71,7 +72,7 @@ func (p *program) completeWorkflows(command *cobra.Command, args []string, _ str
 
 // workflows are this program's own.
 func (p *program) workflows() []string {
-	known, err := engine.New(engine.Ports{}, engine.Config{Definitions: p.definitions})
+	known, err := engine.New(port.Ports{}, engine.Config{Definitions: p.definitions})
 	if err != nil {
 		return nil
 	}

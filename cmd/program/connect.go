@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/infra/aws/signing"
 )
@@ -132,8 +132,8 @@ func (p *program) exitFor(ctx context.Context, err error) error {
 	if kind == client.Unauthenticated {
 		err = fmt.Errorf("%w\nset %s, or name a file with --token-file; `%s token` makes one", err, tokenVariable, p.name)
 	}
-	code, sorted := map[engine.Code]int{engine.Invalid: usage, engine.NotFound: notFound, engine.Conflict: refused, engine.Closed: refused, engine.Expired: refused,
-		engine.Rejected: refused, engine.TooLarge: refused, client.Unauthenticated: refused, client.Forbidden: refused, engine.Blocked: blocked, engine.Unavailable: unreachable}[kind]
+	code, sorted := map[port.Code]int{port.Invalid: usage, port.NotFound: notFound, port.Conflict: refused, port.Closed: refused, port.Expired: refused,
+		port.Rejected: refused, port.TooLarge: refused, client.Unauthenticated: refused, client.Forbidden: refused, port.Blocked: blocked, port.Unavailable: unreachable}[kind]
 	if !sorted {
 		code = broken
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -106,19 +106,19 @@ func (p *program) remedy(run client.BlockedRun) string {
 	unblock := fmt.Sprintf("`%s unblock %s`", p.name, run.Run)
 	resumes := "it resumes automatically then; " + unblock + " has it tried again at once"
 	switch run.Reason {
-	case engine.ReasonNondeterminism:
+	case port.ReasonNondeterminism:
 		return fmt.Sprintf("deploy code that agrees with its history again (`%s replay` checks that): %s; or `%s reset %s --to RECORD` has it continue "+
 			"from an earlier record", p.name, resumes, p.name, run.Run)
-	case engine.ReasonUnregistered:
+	case port.ReasonUnregistered:
 		return "deploy a program that has its workflow: " + resumes
-	case engine.ReasonUnreadable:
+	case port.ReasonUnreadable:
 		return "deploy the newer version if one wrote it: " + resumes + "; if it is damaged, restore it from a backup, and then " + unblock
-	case engine.ReasonUndeliverable:
+	case port.ReasonUndeliverable:
 		return "see the log of functions/activate for the cause; once it is gone, " + unblock
-	case engine.ReasonUndecodable:
+	case port.ReasonUndecodable:
 		return fmt.Sprintf("deploy code with a type that fits the signal: %s; or `%s reset %s --to RECORD "+
 			"--exclude-signals` has it continue from a record without the signals since", resumes, p.name, run.Run)
-	case engine.ReasonPanic, engine.ReasonStuck, engine.ReasonViolation:
+	case port.ReasonPanic, port.ReasonStuck, port.ReasonViolation:
 		return "deploy fixed code: " + resumes
 	}
 	return "deploy fixed code, or remove the cause if it lies elsewhere: " + resumes

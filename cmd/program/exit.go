@@ -1,8 +1,8 @@
 package program
 
 import (
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Exit codes. They are part of the command line's face: never renumbered.
@@ -48,8 +48,8 @@ func (e *exit) name() string {
 	if e.kind != "" {
 		return e.kind
 	}
-	return map[int]string{unsuccessful: "unsuccessful", usage: "usage", unreachable: "unreachable", notFound: string(engine.NotFound),
-		refused: "refused", blocked: string(engine.Blocked), interrupted: "interrupted"}[e.code]
+	return map[int]string{unsuccessful: "unsuccessful", usage: "usage", unreachable: "unreachable", notFound: string(port.NotFound),
+		refused: "refused", blocked: string(port.Blocked), interrupted: "interrupted"}[e.code]
 }
 
 // exitOf is how a command ends that waited for a run's end, which it has shown.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -22,7 +23,7 @@ func (p *program) get() *cobra.Command {
 		Long: "Show one run: its status, result, state, what it is doing. Of a value that is long, it shows the beginning and the size; " +
 			"--value writes one value, whole, to the standard output, exactly as it is: as JSON, secrets included.",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			if value != "" {
 				return p.writeValue(command.Context(), server, args[0], value)
@@ -36,8 +37,8 @@ func (p *program) get() *cobra.Command {
 			return nil
 		}),
 	}
-	command.Flags().StringVar(&value, "value", "", "write one value, whole: "+strings.Join(engine.Values(), ", "))
-	complete(command, "value", engine.Values()...)
+	command.Flags().StringVar(&value, "value", "", "write one value, whole: "+strings.Join(port.Values(), ", "))
+	complete(command, "value", port.Values()...)
 	return command
 }
 
@@ -52,9 +53,9 @@ func (p *program) writeValue(ctx context.Context, server *client.Client, run, na
 
 // looked is the document of get.
 type looked struct {
-	*engine.Summary
+	*port.Summary
 	// Activities under way that heartbeat, run long, have failed before or are completed from outside.
-	Activities []*engine.TaskState `json:"activities,omitempty"`
+	Activities []*port.TaskState `json:"activities,omitempty"`
 	// Unread are the signals that the run's code has not taken.
 	Unread []engine.UnreadSignal `json:"unreadSignals,omitempty"`
 }
@@ -63,7 +64,7 @@ type looked struct {
 const longestReplay = 3 * time.Second
 
 // unread asks an open run which signals it has not taken. A run that cannot say so in time shows none.
-func unread(ctx context.Context, server *client.Client, run *engine.Summary) []engine.UnreadSignal {
+func unread(ctx context.Context, server *client.Client, run *port.Summary) []engine.UnreadSignal {
 	if run.Status.Closed() || run.Blocked != nil {
 		return nil
 	}
@@ -118,7 +119,7 @@ func (p *program) writeRun(w io.Writer, run looked) {
 	if run.Failure != nil {
 		line("failure", "%s", describeFailure(run.Failure))
 	}
-	for _, name := range engine.Values() {
+	for _, name := range port.Values() {
 		if large, out := run.Large[name]; out {
 			line(name, "%s", p.describeLarge(run.Run, name, large))
 		}
@@ -143,7 +144,7 @@ func (p *program) writeRun(w io.Writer, run looked) {
 }
 
 // describeLarge shows how a value begins that is too long to be shown, and says how to read it.
-func (p *program) describeLarge(run, name string, large engine.Large) string {
+func (p *program) describeLarge(run, name string, large port.Large) string {
 	size := "it is long"
 	if large.Bytes > 0 {
 		size = fmt.Sprintf("%d bytes", large.Bytes)
@@ -160,7 +161,7 @@ func describeAttributes(attributes history.Attributes) string {
 }
 
 // describeTask says how an activity under way is doing.
-func (p *program) describeTask(state *engine.TaskState) string {
+func (p *program) describeTask(state *port.TaskState) string {
 	text := fmt.Sprintf("%s (seq %d), %s", calledAs(state), state.Seq, attempt(state, p.now()))
 	if state.Pending {
 		text += ", to be completed by its token"
@@ -172,7 +173,7 @@ func (p *program) describeTask(state *engine.TaskState) string {
 		text += ", heartbeat " + p.ago(state.Beat) + " ago"
 		if state.Details != nil {
 			text += " " + brief(state.Details)
-		} else if large, out := state.Large[engine.ValueDetails]; out {
+		} else if large, out := state.Large[port.ValueDetails]; out {
 			text += " " + large.Preview
 		}
 	}
@@ -186,7 +187,7 @@ func (p *program) describeTask(state *engine.TaskState) string {
 }
 
 // calledAs names the call that a state is of.
-func calledAs(state *engine.TaskState) string {
+func calledAs(state *port.TaskState) string {
 	if state.Step {
 		return "step " + state.Activity
 	}
@@ -194,7 +195,7 @@ func calledAs(state *engine.TaskState) string {
 }
 
 // attempt says which attempt is running, or when the next one begins.
-func attempt(state *engine.TaskState, now time.Time) string {
+func attempt(state *port.TaskState, now time.Time) string {
 	text := fmt.Sprintf("attempt %d", max(state.Attempt, 1))
 	switch {
 	case !state.Started.IsZero() || state.Attempt <= 1:

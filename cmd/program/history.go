@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -25,7 +25,7 @@ func (p *program) history() *cobra.Command {
 			"what looks like a secret: to show to somebody; a replay of it may not agree.",
 		Example:           "  " + p.name + " history order-17 --json > histories/order-17.json",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			ctx, run := command.Context(), args[0]
 			switch export = export || p.output == asJSON; {
@@ -76,7 +76,7 @@ func (p *program) showHistory(ctx context.Context, server *client.Client, run st
 		child, err := server.Get(ctx, id)
 		if err == nil {
 			t.children[id] = child
-		} else if client.CodeOf(err) != engine.NotFound { // it never began, or is deleted
+		} else if client.CodeOf(err) != port.NotFound { // it never began, or is deleted
 			return err
 		}
 	}

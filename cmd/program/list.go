@@ -8,11 +8,12 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 func (p *program) list() *cobra.Command {
-	query := engine.ListQuery{}
+	query := port.ListQuery{}
 	var status string
 	var given []string
 	most := 0
@@ -42,16 +43,16 @@ func (p *program) list() *cobra.Command {
 
 // listed is the document of list.
 type listed struct {
-	Runs []*engine.Summary `json:"runs"`
+	Runs []*port.Summary `json:"runs"`
 	// More: there are further runs.
 	More bool `json:"more"`
 }
 
-func (p *program) listRuns(command *cobra.Command, server *client.Client, query engine.ListQuery, most int) error {
+func (p *program) listRuns(command *cobra.Command, server *client.Client, query port.ListQuery, most int) error {
 	if most < 1 {
 		return misuse(command, fmt.Errorf("--limit %d: it is 1 or more", most))
 	}
-	found := listed{Runs: []*engine.Summary{}}
+	found := listed{Runs: []*port.Summary{}}
 	for {
 		query.Limit = min(most-len(found.Runs), engine.LongestPage)
 		page, err := server.List(command.Context(), query)
@@ -100,7 +101,7 @@ func (p *program) writeRuns(w io.Writer, found listed) {
 }
 
 // standing is a run's status in a word.
-func standing(run *engine.Summary) string {
+func standing(run *port.Summary) string {
 	if run.Blocked != nil {
 		return "blocked"
 	}

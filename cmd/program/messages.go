@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -22,7 +23,7 @@ func (p *program) signal() *cobra.Command {
 		Short:             "Send a run a signal",
 		Long:              "Send a run a signal: a message without an answer. It is durable when this returns.\n\n" + jsonHelp,
 		Args:              cobra.RangeArgs(2, 3),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			if err := givenID(command, "id"); err != nil {
 				return err
@@ -65,7 +66,7 @@ func (p *program) update() *cobra.Command {
 		Short:             "Send a run an update, and show its answer",
 		Long:              "Send a run an update: a message that its code validates and answers. This waits for the answer.\n\n" + jsonHelp,
 		Args:              cobra.RangeArgs(2, 3),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			if err := givenID(command, "id"); err != nil {
 				return err
@@ -121,7 +122,7 @@ func (p *program) query() *cobra.Command {
 		Short:             "Ask a run a question that changes nothing",
 		Long:              "Ask a run, open or ended, a question that changes nothing.\n\n" + jsonHelp,
 		Args:              cobra.RangeArgs(2, 3),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			input, err := p.payload("query's input", third(args))
 			if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -19,8 +19,8 @@ type progress struct {
 	seen       bool // the server has answered
 	generation int
 	published  string
-	blocked    *engine.Block
-	tasks      map[engine.TaskKey]shownTask
+	blocked    *port.Block
+	tasks      map[port.TaskKey]shownTask
 }
 
 // shownTask is what was said of an activity.
@@ -70,7 +70,7 @@ func (s *progress) look(ctx context.Context) {
 	}
 }
 
-func (s *progress) show(run *engine.Summary, activities []*engine.TaskState) {
+func (s *progress) show(run *port.Summary, activities []*port.TaskState) {
 	line := func(format string, args ...any) {
 		s.say("  +%-6s %s", s.ago(run.Started), fmt.Sprintf(format, args...))
 	}
@@ -98,9 +98,9 @@ func (s *progress) show(run *engine.Summary, activities []*engine.TaskState) {
 	}
 }
 
-func (s *progress) showTask(line func(string, ...any), now *engine.TaskState) {
+func (s *progress) showTask(line func(string, ...any), now *port.TaskState) {
 	if s.tasks == nil {
-		s.tasks = map[engine.TaskKey]shownTask{}
+		s.tasks = map[port.TaskKey]shownTask{}
 	}
 	was := s.tasks[now.TaskKey]
 	called := "activity " + now.Activity

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -21,7 +22,7 @@ func (p *program) cancel() *cobra.Command {
 		Use:               "cancel RUN",
 		Short:             "Ask a run to stop: its code cleans up first",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			accepted, err := server.Cancel(command.Context(), engine.MessageRequest{Run: args[0]}, reason)
 			return p.accepted(accepted, err, "run %s is asked to stop", args[0])
@@ -37,11 +38,11 @@ func (p *program) terminate() *cobra.Command {
 		Use:               "terminate RUN",
 		Short:             "End a run without asking its code, even if it is blocked",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			accepted, err := server.Terminate(command.Context(), engine.MessageRequest{Run: args[0]}, reason)
 			if err == nil {
-				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Status.Closed() })
+				err = settle(command.Context(), server, args[0], func(run *port.Summary) bool { return run.Status.Closed() })
 			}
 			return p.accepted(accepted, err, "run %s is terminated", args[0])
 		}),
@@ -59,7 +60,7 @@ func (p *program) reset() *cobra.Command {
 		Long: "Have a run go on in a new generation from one of its records, even if it is blocked or has ended. What came after that record " +
 			"is forgotten, but for its signals and accepted updates, which come again. --to 3 is a record of the present generation, --to 1.3 one of an earlier generation whose log is kept. The numbers of records are the first column of `" + p.name + " history RUN`.",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			var err error
 			if to.Generation, to.Record, err = recordOf(place); err != nil {
@@ -71,7 +72,7 @@ func (p *program) reset() *cobra.Command {
 			}
 			accepted, err := server.Reset(command.Context(), engine.MessageRequest{Run: args[0]}, to, reason)
 			if err == nil {
-				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool { return run.Generation > before.Generation })
+				err = settle(command.Context(), server, args[0], func(run *port.Summary) bool { return run.Generation > before.Generation })
 			}
 			return p.accepted(accepted, err, "run %s continues from record %s, in a new generation", args[0], place)
 		}),
@@ -106,7 +107,7 @@ func (p *program) unblock() *cobra.Command {
 		Use:               "unblock RUN",
 		Short:             "Have a blocked run tried again",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{Blocked: true}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{Blocked: true}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			before, err := server.Get(command.Context(), args[0])
 			if err != nil {
@@ -116,7 +117,7 @@ func (p *program) unblock() *cobra.Command {
 				return &exit{code: refused, err: fmt.Errorf("run %s is not blocked: it is %s", args[0], before.Status)}
 			}
 			if err = server.Unblock(command.Context(), args[0]); err == nil {
-				err = settle(command.Context(), server, args[0], func(run *engine.Summary) bool {
+				err = settle(command.Context(), server, args[0], func(run *port.Summary) bool {
 					return run.Blocked == nil || !run.Blocked.Since.Equal(before.Blocked.Since)
 				})
 			}
@@ -132,7 +133,7 @@ func (p *program) unblock() *cobra.Command {
 const settling = 5 * time.Second
 
 // settle waits until a run shows what was asked for, so that the next command finds it so.
-func settle(ctx context.Context, server *client.Client, run string, shows func(*engine.Summary) bool) error {
+func settle(ctx context.Context, server *client.Client, run string, shows func(*port.Summary) bool) error {
 	begun := time.Now()
 	for pause := 5 * time.Millisecond; time.Since(begun) < settling; pause = min(2*pause, 500*time.Millisecond) {
 		summary, err := server.Get(ctx, run)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -65,7 +66,7 @@ func TestDiagnosisSaysWhatToDo(t *testing.T) {
 	p := &program{name: "reprise", now: func() time.Time { return now }}
 	found := &client.Diagnosis{MoreBlocked: true, Unseen: []string{"the queues: access denied"}, Rebuild: true,
 		Writes: "reprise.db: the disk is full", Queues: &client.Queues{Backlog: client.Backlog{Ready: 1, Delayed: 4, InFlight: 2}, Dead: 3}}
-	for i, reason := range []string{engine.ReasonNondeterminism, engine.ReasonUnreadable, engine.ReasonUndeliverable, engine.ReasonStuck, engine.ReasonActivation} {
+	for i, reason := range []string{port.ReasonNondeterminism, port.ReasonUnreadable, port.ReasonUndeliverable, port.ReasonStuck, port.ReasonActivation} {
 		found.Blocked = append(found.Blocked, client.BlockedRun{Run: fmt.Sprint("r", i), Workflow: "order", Reason: reason, Message: "what\n  where", Since: now.Add(-time.Minute)})
 	}
 	found.Blocked[0].Version = "1.2"
@@ -203,10 +204,10 @@ func TestHistoryOfARunUnderWay(t *testing.T) {
 			&history.ActivityResolved{Seq: 6, Result: history.Payload("1")}}, Commands: []history.Command{numbered(5, &history.CancelTimer{}),
 			numbered(4, &history.CancelChild{}), &history.MarkPatch{ID: "faster"}}},
 	}}
-	run := looked{Summary: &engine.Summary{Run: "r", Generation: 1, Workflow: "order", Status: history.Running, Started: begun,
-		Blocked: &engine.Block{Since: begun.Add(5 * time.Second), Reason: engine.ReasonNondeterminism, Message: "nondeterminism\n  recorded: x"}},
-		Activities: []*engine.TaskState{{TaskKey: engine.TaskKey{Seq: 1}, Attempt: 3, Next: begun.Add(14 * time.Second), Failure: "the bank is busy", Details: history.Payload("7"), Beat: begun.Add(9 * time.Second)},
-			{TaskKey: engine.TaskKey{Seq: 2}, Attempt: 1, Pending: true}}}
+	run := looked{Summary: &port.Summary{Run: "r", Generation: 1, Workflow: "order", Status: history.Running, Started: begun,
+		Blocked: &port.Block{Since: begun.Add(5 * time.Second), Reason: port.ReasonNondeterminism, Message: "nondeterminism\n  recorded: x"}},
+		Activities: []*port.TaskState{{TaskKey: port.TaskKey{Seq: 1}, Attempt: 3, Next: begun.Add(14 * time.Second), Failure: "the bank is busy", Details: history.Payload("7"), Beat: begun.Add(9 * time.Second)},
+			{TaskKey: port.TaskKey{Seq: 2}, Attempt: 1, Pending: true}}}
 	shown := newTimeline(begun.Add(10*time.Second), run, 1)
 	for _, rec := range export.Records {
 		shown.add(rec)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -49,7 +50,7 @@ func (p *program) start() *cobra.Command {
 
 // begun is the document of start.
 type begun struct {
-	*engine.Summary
+	*port.Summary
 	// Created is false where the run of this id was there already.
 	Created bool `json:"created"`
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/infra/aws/signing"
 )
@@ -24,7 +24,7 @@ func (p *program) wait() *cobra.Command {
 		Long: "Wait for a run's end, and show its result. What happens meanwhile goes to the standard error: published state, activities " +
 			"that are tried again, what the run is blocked for. A blocked run is waited for, too: it goes on once the cause is gone.\n\n" + exitCodes,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: p.completeRuns(engine.ListQuery{Status: history.Running}),
+		ValidArgsFunction: p.completeRuns(port.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			return p.waitFor(command.Context(), server, args[0], failBlocked)
 		}),
@@ -64,7 +64,7 @@ const (
 )
 
 // follow waits for a run's end, or for its being blocked if that is to end it, and shows what happens meanwhile.
-func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *engine.Summary, err error) {
+func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *port.Summary, err error) {
 	shown := &progress{program: p, server: server, run: run, state: true}
 	var since time.Time
 	for {
@@ -100,5 +100,5 @@ func (p *program) follow(ctx context.Context, server *client.Client, run string,
 // away says whether an error is that nobody answered who could.
 func away(err error) bool {
 	noAnswer := (*url.Error)(nil)
-	return errors.As(err, &noAnswer) && !errors.Is(err, signing.ErrNoCredentials) || client.CodeOf(err) == engine.Unavailable
+	return errors.As(err, &noAnswer) && !errors.Is(err, signing.ErrNoCredentials) || client.CodeOf(err) == port.Unavailable
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Activate handles a batch of resumes: functions/activate. Each message has its answer, in their order: nil when all that
 // follows from it is done, so that it may be acknowledged; else it is to come again.
 //
 // The deadline is that of the invocation: what cannot be done before it is handed over. Zero: there is none.
-func (e *Engine) Activate(ctx context.Context, deadline time.Time, messages []Resume) []error {
+func (e *Engine) Activate(ctx context.Context, deadline time.Time, messages []port.Resume) []error {
 	answers := make([]error, len(messages))
 	byRun := map[string][]int{}
 	var runs []string
@@ -35,7 +36,7 @@ func (e *Engine) Activate(ctx context.Context, deadline time.Time, messages []Re
 	var visits sync.WaitGroup
 	for _, run := range runs {
 		visits.Go(func() {
-			batch := make([]Resume, 0, 1)
+			batch := make([]port.Resume, 0, 1)
 			for _, i := range byRun[run] {
 				batch = append(batch, messages[i])
 			}
@@ -59,11 +60,11 @@ type visit struct {
 	budget budget
 	slot   *slot // held only during a turn
 
-	sent  map[int]int // by generation: number of its own newest record whose sends are made
-	tidy  []finished  // items to delete at the end
-	ended []TaskKey   // activities whose state is of no more use
-	void  []DueTimer  // timers that nobody waits for any more
-	named bool        // an item is in its name; known in one process alone
+	sent  map[int]int     // by generation: number of its own newest record whose sends are made
+	tidy  []finished      // items to delete at the end
+	ended []port.TaskKey  // activities whose state is of no more use
+	void  []port.DueTimer // timers that nobody waits for any more
+	named bool            // an item is in its name; known in one process alone
 	wait  time.Time
 	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
@@ -71,7 +72,7 @@ type visit struct {
 	broken *blockedError
 }
 
-func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, messages []Resume) error {
+func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, messages []port.Resume) error {
 	for _, message := range messages {
 		if message.Carries != nil {
 			if err := e.fileCarried(ctx, message); err != nil {
@@ -118,7 +119,7 @@ func (v *visit) finish(ctx context.Context) error {
 	if v.wait.IsZero() {
 		return nil
 	}
-	return v.e.Queue.SendResumes(ctx, Resume{Run: v.run, Delay: v.delay(v.wait)})
+	return v.e.Queue.SendResumes(ctx, port.Resume{Run: v.run, Delay: v.delay(v.wait)})
 }
 
 // deleteStates deletes the states of activities and steps that have ended.
@@ -174,7 +175,7 @@ func (v *visit) advance(ctx context.Context) error {
 func (v *visit) look(ctx context.Context) (again bool, err error) {
 	view, err := v.e.Runs.Look(ctx, v.run, v.slot.live.known())
 	switch {
-	case errors.Is(err, ErrNoRun):
+	case errors.Is(err, port.ErrNoRun):
 		v.done = nil
 		return false, nil
 	case err != nil:
@@ -222,7 +223,7 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 
 // quiet says that there is nothing to do, without replaying a run that is not live: its inbox is empty, and no step of it
 // can be anybody's. That is what most resumes of a run whose answers came together find.
-func (v *visit) quiet(view *View) bool {
+func (v *visit) quiet(view *port.View) bool {
 	if len(view.Inbox) > 0 || len(v.done) > 0 {
 		return false
 	}
@@ -233,7 +234,7 @@ func (v *visit) quiet(view *View) bool {
 	for _, rec := range view.Records {
 		log.Add(rec)
 	}
-	return !view.More && baseOf(view) == nil && !slices.ContainsFunc(log.Pending(), func(p history.Pending) bool { return isStep(p.Command) })
+	return !view.More && view.Base() == nil && !slices.ContainsFunc(log.Pending(), func(p history.Pending) bool { return isStep(p.Command) })
 }
 
 // recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.

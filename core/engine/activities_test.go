@@ -17,6 +17,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -222,7 +223,7 @@ func TestHeartbeatsCarryProgress(t *testing.T) {
 		begun := time.Now()
 		w.start("r", "main", "1")
 		w.pass(3500 * time.Millisecond)
-		states, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*engine.TaskState, error) {
+		states, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*port.TaskState, error) {
 			return e.ActivitiesOf(ctx, "r")
 		})
 		require.NoError(w.t, err)
@@ -355,26 +356,26 @@ func TestCompletionByToken(t *testing.T) {
 		}
 		play("completed", activity.Options{}, func(w *world, token string) {
 			require.NoError(w.t, w.complete(token, `"yes"`, nil))
-			w.code(engine.NotFound, w.complete(token, `"no"`, nil))
+			w.code(port.NotFound, w.complete(token, `"no"`, nil))
 			require.NoError(w.t, w.complete(token, ` "yes" `, nil), "said again, before the run has taken it")
 			w.ends(`"yes"`)
 			require.NoError(w.t, w.complete(token, `"yes"`, nil), "said again, by somebody who lost the answer")
-			w.code(engine.NotFound, w.complete(token, `"no"`, nil))
-			w.code(engine.NotFound, w.complete(token, `"yes"`, &history.Failure{FailureKind: history.Application, Message: "yes"}))
-			w.code(engine.NotFound, w.heartbeat(token))
+			w.code(port.NotFound, w.complete(token, `"no"`, nil))
+			w.code(port.NotFound, w.complete(token, `"yes"`, &history.Failure{FailureKind: history.Application, Message: "yes"}))
+			w.code(port.NotFound, w.heartbeat(token))
 		})
 		play("failed", activity.Options{}, func(w *world, token string) {
 			no := &history.Failure{FailureKind: history.Application, Message: "no", Details: history.Payload("1")}
 			require.NoError(w.t, w.complete(token, "", no))
 			require.Equal(w.t, "no", w.fails().Message)
 			require.NoError(w.t, w.complete(token, "", no))
-			w.code(engine.NotFound, w.complete(token, "", &history.Failure{FailureKind: history.Application, Message: "no"}))
+			w.code(port.NotFound, w.complete(token, "", &history.Failure{FailureKind: history.Application, Message: "no"}))
 		})
 		play("wrong", activity.Options{}, func(w *world, token string) {
-			w.code(engine.Invalid, w.complete("nonsense", "1", nil))
-			w.code(engine.Invalid, w.complete("A"+token[1:], "1", nil))
-			w.code(engine.Invalid, w.complete(signedFor("", token), "1", nil))
-			w.code(engine.TooLarge, w.complete(token, strings.Repeat("1", history.MaxPayload+1), nil))
+			w.code(port.Invalid, w.complete("nonsense", "1", nil))
+			w.code(port.Invalid, w.complete("A"+token[1:], "1", nil))
+			w.code(port.Invalid, w.complete(signedFor("", token), "1", nil))
+			w.code(port.TooLarge, w.complete(token, strings.Repeat("1", history.MaxPayload+1), nil))
 			require.NoError(w.t, w.complete(token, `"yes"`, nil))
 			w.ends(`"yes"`)
 		})
@@ -385,22 +386,22 @@ func TestCompletionByToken(t *testing.T) {
 		})
 		play("expired", activity.Options{StartToClose: time.Hour, Retry: activity.Retry{MaxAttempts: 1}}, func(w *world, token string) {
 			require.Equal(w.t, history.StartToClose, w.fails().Type)
-			w.code(engine.Expired, w.complete(token, `"late"`, nil))
-			w.code(engine.Expired, w.heartbeat(token))
+			w.code(port.Expired, w.complete(token, `"late"`, nil))
+			w.code(port.Expired, w.heartbeat(token))
 		})
 		play("expired before anybody noticed", activity.Options{StartToClose: time.Hour}, func(w *world, token string) {
 			<-time.After(time.Hour) // no message is delivered meanwhile
-			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+			w.code(port.Expired, w.complete(token, `"late"`, nil))
 		})
 		play("good for a month", activity.Options{}, func(w *world, token string) {
 			<-time.After(30*24*time.Hour - time.Minute)
 			require.NoError(w.t, w.heartbeat(token))
 			<-time.After(time.Minute)
-			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+			w.code(port.Expired, w.complete(token, `"late"`, nil))
 		})
 		play("of an attempt before", activity.Options{StartToClose: time.Hour, Retry: activity.Retry{InitialInterval: time.Second}}, func(w *world, token string) {
 			w.pass(time.Hour + time.Minute)
-			w.code(engine.Expired, w.complete(token, `"late"`, nil))
+			w.code(port.Expired, w.complete(token, `"late"`, nil))
 			require.NoError(w.t, w.complete(<-tokens, `"yes"`, nil))
 			w.ends(`"yes"`)
 		})
@@ -444,7 +445,7 @@ func TestTokenNotUsed(t *testing.T) {
 	}), func(w *world) {
 		w.start("r", "main", "1")
 		w.ends(`"itself"`)
-		w.code(engine.NotFound, w.complete(token, `"late"`, nil))
+		w.code(port.NotFound, w.complete(token, `"late"`, nil))
 	})
 }
 

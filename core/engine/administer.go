@@ -8,12 +8,13 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // administrative finds, in an inbox, what ends a generation without its code being asked: also that of a blocked run. The
 // earliest counts.
-func administrative(view *View) *Item {
-	var found []Item
+func administrative(view *port.View) *port.Item {
+	var found []port.Item
 	for _, item := range view.Inbox {
 		if isAdministrative(item.Event) {
 			found = append(found, item)
@@ -26,7 +27,7 @@ func administrative(view *View) *Item {
 	return &found[0]
 }
 
-func byStamp(a, b Item) int {
+func byStamp(a, b port.Item) int {
 	return cmp.Or(cmp.Compare(a.Stamp, b.Stamp), cmp.Compare(a.Key, b.Key))
 }
 
@@ -39,7 +40,7 @@ func isAdministrative(event history.Event) bool {
 }
 
 // administer terminates or resets a run: a closing record like any other, but for the code. Again: there may be more to do.
-func (v *visit) administer(ctx context.Context, view *View, item Item) (again bool, err error) {
+func (v *visit) administer(ctx context.Context, view *port.View, item port.Item) (again bool, err error) {
 	v.slot.drop()
 	v.steps.cancel()
 	v.done = nil
@@ -153,22 +154,22 @@ func (p *past) phaseOf(update *history.UpdateReceived) (phase history.UpdatePhas
 // administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or a log has it already. Closed
 // is the generation whose end is to be seen to, also if its author has done so: sending again does no harm. 0: none.
 // Done is the item once that was seen to.
-func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item, past *past) (commit *Commit, closed int, done finished, err error) {
+func (v *visit) administrativeCommit(ctx context.Context, view *port.View, item port.Item, past *past) (commit *port.Commit, closed int, done finished, err error) {
 	old := view.Summary
 	summary := *old
-	commit = &Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
+	commit = &port.Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
 	now := later(v.e.Clock.Now().UTC(), past.fold.Time)
 	closes := past.fold.Closes
 	taken := &history.Record{Number: past.fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
-	if start := startIn(view); past.fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
+	if start := view.Start(); past.fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
 		taken.Events = []history.Event{start, item.Event}
 		past.ledger.remember(start)
 	}
 	known, by, err := v.takenByLog(ctx, item, past.ledger, old)
-	if err != nil || !known && old.isFormer(item) {
+	if err != nil || !known && old.IsFormer(item) {
 		return nil, 0, done, err
 	}
-	done = takenBy(item, Position{old.Generation, taken.Number})
+	done = takenBy(item, port.Position{Generation: old.Generation, Record: taken.Number})
 	switch event := item.Event.(type) {
 	case *history.TerminateRequested:
 		if known {
@@ -179,11 +180,11 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 		}
 		command := &history.TerminateRun{Failure: history.TerminationFailure(event.Reason)}
 		taken.Commands, commit.Record = []history.Command{command}, taken
-		summary.close(command, now)
+		summary.End(command, now)
 		closed = old.Generation
 	case *history.ResetRequested:
 		if event.Generation != old.Generation { // it was carried out: the run is in a later generation
-			if known && by == (Position{}) {
+			if known && by == (port.Position{}) {
 				by = firstOf(event)
 			}
 			return nil, event.Generation, takenBy(item, by), nil
@@ -212,14 +213,16 @@ func (v *visit) administrativeCommit(ctx context.Context, view *View, item Item,
 
 // firstOf is the record that tells of a reset of a run that had ended: the start of the generation
 // that the reset began.
-func firstOf(reset *history.ResetRequested) Position { return Position{reset.Generation + 1, 1} }
+func firstOf(reset *history.ResetRequested) port.Position {
+	return port.Position{Generation: reset.Generation + 1, Record: 1}
+}
 
 // takeUnread has the record of a reset take the signals that came before it and that no record has:
 // else the next generation takes them, one that blocks the run among them.
-func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *View, reset Item, own *ledger) error {
-	var unread []Item
+func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *port.View, reset port.Item, own *ledger) error {
+	var unread []port.Item
 	for _, item := range view.Inbox {
-		if _, ok := item.Event.(*history.SignalReceived); !ok || item.Stamp >= reset.Stamp || view.Summary.isFormer(item) {
+		if _, ok := item.Event.(*history.SignalReceived); !ok || item.Stamp >= reset.Stamp || view.Summary.IsFormer(item) {
 			continue
 		}
 		known, _, err := v.takenByLog(ctx, item, own, view.Summary)
@@ -239,18 +242,18 @@ func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *Vie
 
 // takenByLog says whether a log has mail already, and where: the zero Position, if it is known by its
 // id alone.
-func (v *visit) takenByLog(ctx context.Context, item Item, own *ledger, run *Summary) (known bool, by Position, err error) {
-	former := run.isFormer(item)
-	if claim, named := own.items[item.name()]; named && !former {
-		return true, Position{run.Generation, claim.record}, nil
+func (v *visit) takenByLog(ctx context.Context, item port.Item, own *ledger, run *port.Summary) (known bool, by port.Position, err error) {
+	former := run.IsFormer(item)
+	if claim, named := own.items[item.Name()]; named && !former {
+		return true, port.Position{Generation: run.Generation, Record: claim.record}, nil
 	}
 	claim, generation, err := v.takenBefore(ctx, item, own, run)
 	_, known = own.heard(item.Event.(history.Mail))
-	return known && !former || generation > 0, Position{generation, claim.record}, err
+	return known && !former || generation > 0, port.Position{Generation: generation, Record: claim.record}, err
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
-func (v *visit) resetItem(old *Summary, event *history.ResetRequested, past *past, last *history.Record) Item {
+func (v *visit) resetItem(old *port.Summary, event *history.ResetRequested, past *past, last *history.Record) port.Item {
 	started := history.NewStarted(old.Generation+1, old.Workflow, old.Input, v.e.seed())
 	started.Parent, started.Attributes = old.Parent, old.Attributes
 	base := event.Base()
@@ -275,7 +278,7 @@ func (v *visit) resetItem(old *Summary, event *history.ResetRequested, past *pas
 	return v.e.newItem(started, started.Generation, true)
 }
 
-func (v *visit) putAdministrative(ctx context.Context, commit *Commit) (lost bool, err error) {
+func (v *visit) putAdministrative(ctx context.Context, commit *port.Commit) (lost bool, err error) {
 	lost, err = isTaken(v.e.Runs.Put(ctx, commit))
 	if !lost && err == nil {
 		v.e.watch.changed(v.run)
@@ -284,7 +287,7 @@ func (v *visit) putAdministrative(ctx context.Context, commit *Commit) (lost boo
 }
 
 // closeAdministrative does what the closing record asks for.
-func (v *visit) closeAdministrative(ctx context.Context, generation int, item Item) error {
+func (v *visit) closeAdministrative(ctx context.Context, generation int, item port.Item) error {
 	summary, err := v.e.Runs.Summary(ctx, v.run)
 	if err != nil {
 		return err

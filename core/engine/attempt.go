@@ -12,17 +12,15 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/attempt"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
+	"github.com/reprise-run/reprise/core/port"
 )
-
-// startToClose is how long an attempt may take where its call does not say.
-const startToClose = time.Minute
 
 // try is one attempt of an activity, by task or inline.
 type try struct {
 	e         *Engine
-	key       TaskKey
+	key       port.TaskKey
 	origin    int // generation whose log has the command
 	command   *history.ScheduleActivity
 	number    int
@@ -40,20 +38,20 @@ type try struct {
 	failure *history.Failure
 	pending bool // it will be completed from outside
 	// violation: the function called a function of core/workflow.
-	violation *executor.Violation
+	violation *scheduler.Violation
 }
 
 // newAttempt makes an attempt within an invocation's time; one that is out of time before it begins has failed already.
-func (e *Engine) newAttempt(key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
+func (e *Engine) newAttempt(key port.TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
 	return e.attemptAt(e.Clock.Now(), key, command, number, scheduled, b)
 }
 
 // attemptAt is newAttempt for an attempt that began at a time.
-func (e *Engine) attemptAt(started time.Time, key TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
+func (e *Engine) attemptAt(started time.Time, key port.TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
 	t := &try{e: e, key: key, origin: key.Generation, command: command, number: number, scheduled: scheduled, started: started, budget: b,
 		limit: command.Options.StartToClose, which: history.StartToClose}
 	if t.limit == 0 {
-		t.limit = startToClose
+		t.limit = port.StartToClose
 	}
 	if whole := command.Options.ScheduleToClose; whole > 0 {
 		left := scheduled.Add(whole).Sub(t.started)
@@ -169,14 +167,14 @@ func call(ctx *attempt.Context, perform registry.Activity, input history.Payload
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case *executor.Violation:
+		case *scheduler.Violation:
 			out.failure, out.err = nil, p
 		default:
-			out.failure = executor.PanicFailure(p, debug.Stack())
+			out.failure = scheduler.PanicFailure(p, debug.Stack())
 		}
 		end(ended, out)
 	}()
-	executor.Attempt(func() {
+	scheduler.Attempt(func() {
 		result, err := perform(ctx, input)
 		out = outcome{result: result, err: err}
 	})
@@ -195,7 +193,7 @@ func (t *try) end(ctx *attempt.Context, out outcome) {
 	case ctx.Err() != nil && (errors.Is(out.err, context.Canceled) || errors.Is(out.err, history.ErrCancelled)):
 		t.failure = history.CancelFailure("cancelled")
 	case errors.As(out.err, &t.violation):
-		t.failure = &history.Failure{FailureKind: history.Application, Type: ReasonViolation,
+		t.failure = &history.Failure{FailureKind: history.Application, Type: port.ReasonViolation,
 			Message: t.violation.Error(), NonRetryable: true}
 	default:
 		t.failure = history.FailureOf(out.err)
@@ -236,7 +234,7 @@ func (t *try) watchBeats(ended chan<- outcome) (beat func(), stop func()) {
 }
 
 type beatWatch struct {
-	clock   Clock
+	clock   port.Clock
 	every   time.Duration
 	ended   chan<- outcome
 	mu      sync.Mutex
@@ -323,7 +321,7 @@ func (e *Engine) activity(name string) registry.Activity {
 // attempts are those under way in this process, so that a run's request to stop reaches them at once.
 type attempts struct {
 	mu    sync.Mutex
-	byKey map[TaskKey]*underway
+	byKey map[port.TaskKey]*underway
 }
 
 // underway is one activity here, from its first attempt to its last.
@@ -333,18 +331,18 @@ type underway struct {
 	ctx   *attempt.Context // of the attempt now running
 }
 
-func (a *attempts) begin(key TaskKey) *underway {
+func (a *attempts) begin(key port.TaskKey) *underway {
 	u := &underway{asked: make(chan struct{})}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.byKey == nil {
-		a.byKey = map[TaskKey]*underway{}
+		a.byKey = map[port.TaskKey]*underway{}
 	}
 	a.byKey[key] = u
 	return u
 }
 
-func (a *attempts) end(key TaskKey, u *underway) {
+func (a *attempts) end(key port.TaskKey, u *underway) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.byKey[key] == u {
@@ -384,7 +382,7 @@ func (u *underway) cancel() {
 }
 
 // cancel asks an activity to stop, if it is under way here.
-func (a *attempts) cancel(key TaskKey) {
+func (a *attempts) cancel(key port.TaskKey) {
 	a.mu.Lock()
 	u := a.byKey[key]
 	a.mu.Unlock()

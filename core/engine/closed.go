@@ -5,11 +5,12 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // lookClosed tidies up after a run that has ended. It needs no code, which may be gone by now: nothing is taken any more,
 // and what an item is, the log alone says. Again: the run has begun another generation meanwhile.
-func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err error) {
+func (v *visit) lookClosed(ctx context.Context, view *port.View) (again bool, err error) {
 	v.done, v.tidy = nil, nil
 	v.steps.cancel()
 	if len(view.Inbox) == 0 {
@@ -23,7 +24,7 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 	p := &plan{now: v.e.Clock.Now()}
 	var late []string
 	for _, item := range view.Inbox {
-		if generationOf(item.Key) > generation { // of one that began after the summary was read
+		if item.Of() > generation { // of one that began after the summary was read
 			return true, nil
 		}
 		isLate, err := v.considerClosed(ctx, p, item, closed, view.Summary)
@@ -52,12 +53,12 @@ func (v *visit) lookClosed(ctx context.Context, view *View) (again bool, err err
 }
 
 // considerClosed decides what one inbox item of a closed run is. Late: it is mail that no generation has taken.
-func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *ledger, run *Summary) (late bool, err error) {
-	of, generation := generationOf(item.Key), run.Generation
+func (v *visit) considerClosed(ctx context.Context, p *plan, item port.Item, closed *ledger, run *port.Summary) (late bool, err error) {
+	of, generation := item.Of(), run.Generation
 	if of != 0 && of != generation {
 		return false, v.lookBack(ctx, p, item, of, generation)
 	}
-	if claim, named := closed.items[item.name()]; named && claim.filing == item.Event.Filing() && !run.isFormer(item) {
+	if claim, named := closed.items[item.Name()]; named && claim.filing == item.Event.Filing() && !run.IsFormer(item) {
 		v.considerTaken(p, item, claim, generation)
 		return false, nil
 	}
@@ -73,7 +74,7 @@ func (v *visit) considerClosed(ctx context.Context, p *plan, item Item, closed *
 }
 
 // finishEarlier sends again what the closing records of some generations ask for.
-func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *Summary) error {
+func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *port.Summary) error {
 	for _, generation := range generations {
 		fold, err := v.e.fold(ctx, v.run, generation)
 		if err != nil {
@@ -88,7 +89,7 @@ func (v *visit) finishEarlier(ctx context.Context, generations []int, summary *S
 
 // closeGeneration sends what the closing record of a generation asks for, as its log alone says. Of what was asked for
 // before, all is over by then but for the children that go on: whoever was to start them may have died.
-func (v *visit) closeGeneration(ctx context.Context, generation int, summary *Summary, closes history.Terminal, fold *machine.Fold) error {
+func (v *visit) closeGeneration(ctx context.Context, generation int, summary *port.Summary, closes history.Terminal, fold *machine.Fold) error {
 	o := &outbox{e: v.e, run: v.run, generation: generation}
 	if err := o.startLeft(ctx, fold.Pending()); err != nil {
 		return err

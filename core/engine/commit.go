@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // record runs one activation, puts it as the next record, and sends what its commands ask for: put, send, delete,
@@ -19,9 +20,9 @@ func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 	now := later(v.e.Clock.Now(), l.time)
 	number := l.position.Record + 1
 	before := l.exec.State()
-	var done executor.Completion
+	var done scheduler.Completion
 	err = v.e.guard(l.exec, func() (err error) {
-		done, err = l.exec.Activate(executor.Activation{Record: number, Time: now, Events: p.takes})
+		done, err = l.exec.Activate(scheduler.Activation{Record: number, Time: now, Events: p.takes})
 		return err
 	})
 	if err != nil {
@@ -30,7 +31,7 @@ func (v *visit) record(ctx context.Context, p *plan) (look bool, err error) {
 	}
 	rec := &history.Record{Number: number, Time: now, Author: v.author, Until: v.until, Again: p.again,
 		Resumes: append(p.resumes, v.stepsOfBase(p.takes)...), Events: p.takes, Commands: done.Commands}
-	commit := &Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, p.takes, &done, before, now)}
+	commit := &port.Commit{Run: v.run, Generation: l.position.Generation, Record: rec, Summary: summarize(l, p.takes, &done, before, now)}
 	if done.Closes != nil {
 		v.closing(commit, done.Closes)
 	}
@@ -101,12 +102,12 @@ func names(rec *history.Record) bool {
 }
 
 // put puts the record, which takes some items of the inbox, and continues only if it is there.
-func (v *visit) put(ctx context.Context, commit *Commit, items ...Item) (lost bool, err error) {
+func (v *visit) put(ctx context.Context, commit *port.Commit, items ...port.Item) (lost bool, err error) {
 	commit.Record.Checkpoint = v.slot.live.fold.Checkpoint(v.e.config.CheckpointAfter)
 	err = v.e.Runs.Put(ctx, commit)
 	if err != nil {
 		v.slot.drop() // its code is a record ahead of the log, or nobody knows
-		if errors.Is(err, ErrTaken) {
+		if errors.Is(err, port.ErrTaken) {
 			return true, nil
 		}
 		return false, err
@@ -121,7 +122,7 @@ func (v *visit) put(ctx context.Context, commit *Commit, items ...Item) (lost bo
 	}
 	for _, item := range items {
 		v.forgetAsked(item.Event)
-		v.tidy = append(v.tidy, takenBy(item, Position{commit.Generation, commit.Record.Number}))
+		v.tidy = append(v.tidy, takenBy(item, port.Position{Generation: commit.Generation, Record: commit.Record.Number}))
 	}
 	v.e.watch.changed(v.run)
 	return false, nil
@@ -132,7 +133,7 @@ func (v *visit) put(ctx context.Context, commit *Commit, items ...Item) (lost bo
 func (v *visit) noteVoid(generation int, rec *history.Record) {
 	timers := v.slot.live.ledger.timers
 	void := func(seq int64, at time.Time) {
-		v.void = append(v.void, DueTimer{At: at, Run: v.run, Generation: generation, Seq: seq})
+		v.void = append(v.void, port.DueTimer{At: at, Run: v.run, Generation: generation, Seq: seq})
 	}
 	if rec.Closes() != nil {
 		for seq, at := range timers { // order-insensitive: each is forgotten
@@ -171,7 +172,7 @@ func (v *visit) forgetWaiting(generation int, rec *history.Record) {
 
 // forgetStep has the state of a step deleted.
 func (v *visit) forgetStep(generation int, seq int64) {
-	v.ended = append(v.ended, TaskKey{v.run, generation, seq})
+	v.ended = append(v.ended, port.TaskKey{Run: v.run, Generation: generation, Seq: seq})
 }
 
 // handOver says in a record that this author answers for nothing any more: too little time is left for the steps to come
@@ -182,7 +183,7 @@ func (v *visit) handOver(ctx context.Context) error {
 		if l != nil { // else the states stay: the steps continue from them
 			v.steps.left = nil
 		}
-		return errors.Join(v.deleteStates(ctx), v.e.Queue.SendResumes(ctx, Resume{Run: v.run}))
+		return errors.Join(v.deleteStates(ctx), v.e.Queue.SendResumes(ctx, port.Resume{Run: v.run}))
 	}
 	now := later(v.e.Clock.Now(), l.time)
 	rec := &history.Record{Number: l.position.Record + 1, Time: now, Author: v.author, Until: now}
@@ -202,18 +203,18 @@ func (v *visit) handOver(ctx context.Context) error {
 	}
 	rec.Until = later(now, firstDue(rec)) // until then nobody has anything to do here
 	err := v.e.guard(l.exec, func() error {
-		_, err := l.exec.Activate(executor.Activation{Record: rec.Number, Time: now})
+		_, err := l.exec.Activate(scheduler.Activation{Record: rec.Number, Time: now})
 		return err
 	})
 	if err != nil {
 		v.slot.drop()
 		return v.blockIf(ctx, blockFor(err))
 	}
-	lost, err := v.put(ctx, &Commit{Run: v.run, Generation: l.position.Generation, Record: rec})
+	lost, err := v.put(ctx, &port.Commit{Run: v.run, Generation: l.position.Generation, Record: rec})
 	if err != nil {
 		return err
 	}
-	resume := Resume{Run: v.run} // a lost race is the same: somebody has to look
+	resume := port.Resume{Run: v.run} // a lost race is the same: somebody has to look
 	if !lost {
 		resume.Delay = v.delay(rec.Until)
 	} else { // the steps may be asked to stop by now, or the run closed
@@ -287,7 +288,7 @@ func isStep(command history.Command) bool { // nil is none
 // summarize gives the run's new summary, or nil if the activation changed nothing that it shows. What the code has published
 // comes from the code: the summary was read before the log, and the log may have gone on since. A reset takes back what was
 // published after the record that the run goes on from.
-func summarize(l *live, takes []history.Event, done *executor.Completion, before history.Payload, now time.Time) *Summary {
+func summarize(l *live, takes []history.Event, done *scheduler.Completion, before history.Payload, now time.Time) *port.Summary {
 	reset := slices.ContainsFunc(takes, goesOn)
 	changed := reset || done.Closes != nil || done.StateSet && !done.State.Equal(before)
 	for _, command := range done.Commands {
@@ -306,36 +307,14 @@ func summarize(l *live, takes []history.Event, done *executor.Completion, before
 		summary.State = l.exec.State()
 	}
 	if done.Closes != nil {
-		summary.close(done.Closes, now)
+		summary.End(done.Closes, now)
 	}
 	return &summary
 }
 
-// close writes how a generation ended into the summary.
-func (s *Summary) close(command history.Terminal, now time.Time) {
-	switch command := command.(type) {
-	case *history.CompleteRun:
-		s.Result = command.Result
-	case *history.FailRun:
-		s.Failure = command.Failure
-	case *history.CancelRun:
-		s.Failure = command.Failure
-	case *history.TerminateRun:
-		s.Failure = command.Failure
-	case *history.ContinueAsNew:
-		s.Generation++
-		s.Input = command.Input
-		return
-	case *history.ResetRun:
-		s.Generation++
-		return
-	}
-	s.Status, s.Closed = command.Status(), now
-}
-
 // closing adds the start of the next generation to a commit that begins one (rule 6): with the signals that the code has
 // not taken, and what there is to know of the mail that was.
-func (v *visit) closing(commit *Commit, command history.Terminal) {
+func (v *visit) closing(commit *port.Commit, command history.Terminal) {
 	next, ok := command.(*history.ContinueAsNew)
 	if !ok {
 		return
@@ -349,7 +328,7 @@ func (v *visit) closing(commit *Commit, command history.Terminal) {
 	commit.Next = &item
 }
 
-func (v *visit) log(ctx context.Context, lines []executor.LogLine) {
+func (v *visit) log(ctx context.Context, lines []scheduler.LogLine) {
 	for _, line := range lines {
 		level := slog.LevelInfo
 		if line.Failed {

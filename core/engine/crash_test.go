@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -90,7 +91,7 @@ func scenarios() []scenario {
 				_, err := e.Cancel(ctx, engine.MessageRequest{Run: "r", ID: "stop"}, "enough")
 				return err
 			})
-			require.True(w.t, err == nil || engine.CodeOf(err) == engine.Closed, "%v", err)
+			require.True(w.t, err == nil || port.CodeOf(err) == port.Closed, "%v", err)
 			w.settle()
 		}},
 		{name: "terminate", status: history.Terminated, define: withPatient(only("main", parting)), play: func(w *world) {

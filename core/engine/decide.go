@@ -4,11 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // plan is what a visit makes of what it has looked at (PROTOCOL.md rules 2 and 4).
@@ -18,7 +17,7 @@ type plan struct {
 	// takes are the events of the record to come, in the order in which they count; items are those
 	// of them that lie in the inbox.
 	takes []history.Event
-	items []Item
+	items []port.Item
 	// again names items of the dead, taken before, that are this author's from here on.
 	again []history.Item
 	// resumes are steps of the dead that this author runs, once a record says so.
@@ -59,9 +58,9 @@ func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
 
 // decide sorts the inbox: what is news is taken, what is void is deleted, what is taken already is unfinished work of
 // whoever took it.
-func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
+func (v *visit) decide(ctx context.Context, view *port.View) (*plan, error) {
 	p := &plan{now: v.e.Clock.Now()}
-	var news []Item
+	var news []port.Item
 	v.knowMail(view)
 	for _, item := range view.Inbox {
 		isNews, err := v.consider(ctx, p, item)
@@ -78,31 +77,31 @@ func (v *visit) decide(ctx context.Context, view *View) (*plan, error) {
 }
 
 // knowMail notes which mail earlier generations took, where the start that says so is still to be recorded.
-func (v *visit) knowMail(view *View) {
+func (v *visit) knowMail(view *port.View) {
 	l := v.slot.live
 	if l.position.Record > 0 {
 		return
 	}
-	if start := startIn(view); start != nil {
+	if start := view.Start(); start != nil {
 		l.ledger.remember(start)
 	}
 }
 
 // consider decides what one inbox item is.
-func (v *visit) consider(ctx context.Context, p *plan, item Item) (news bool, err error) {
+func (v *visit) consider(ctx context.Context, p *plan, item port.Item) (news bool, err error) {
 	l := v.slot.live
-	generation := generationOf(item.Key)
+	generation := item.Of()
 	if generation != 0 && generation != l.position.Generation {
 		return false, v.lookBack(ctx, p, item, generation, l.position.Generation)
 	}
-	if l.summary.isFormer(item) {
+	if l.summary.IsFormer(item) {
 		if found, err := v.lookForMail(ctx, p, item, l.ledger, l.summary); found || err != nil {
 			return false, err
 		}
 		p.void(item)
 		return false, nil
 	}
-	if claim, named := l.ledger.items[item.name()]; named {
+	if claim, named := l.ledger.items[item.Name()]; named {
 		if claim.filing != item.Event.Filing() { // the log took another filing of it
 			p.void(item)
 			return false, nil
@@ -146,8 +145,8 @@ func (v *visit) forgetAsked(event history.Event) {
 }
 
 // considerTaken decides who tidies an item that a generation's log has.
-func (v *visit) considerTaken(p *plan, item Item, by claim, generation int) {
-	a, done := by.author, takenBy(item, Position{generation, by.record})
+func (v *visit) considerTaken(p *plan, item port.Item, by claim, generation int) {
+	a, done := by.author, takenBy(item, port.Position{Generation: generation, Record: by.record})
 	switch {
 	case a.name == v.author:
 		if p.tidy = append(p.tidy, done); a.newest > v.sent[generation] { // its own, put without an answer
@@ -157,7 +156,7 @@ func (v *visit) considerTaken(p *plan, item Item, by claim, generation int) {
 		p.leave(a.until)
 	default:
 		p.tidy = append(p.tidy, done)
-		p.again = append(p.again, history.Item{Key: item.name(), Filing: item.Event.Filing()})
+		p.again = append(p.again, history.Item{Key: item.Name(), Filing: item.Event.Filing()})
 		p.finish = appendOnce(p.finish, a)
 	}
 }
@@ -179,13 +178,13 @@ func (p *plan) leave(until time.Time) {
 
 // lookBack decides on an item that belongs to a generation before the present one. It is rare: it means that the author of
 // that generation's end is still tidying up, or died.
-func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, present int) error {
+func (v *visit) lookBack(ctx context.Context, p *plan, item port.Item, generation, present int) error {
 	if generation < present {
 		log, err := v.e.readLedger(ctx, v.run, generation)
 		if err != nil {
 			return err
 		}
-		if claim, named := log.items[item.name()]; named {
+		if claim, named := log.items[item.Name()]; named {
 			v.considerEarlier(p, item, claim, generation)
 			return nil
 		}
@@ -196,7 +195,7 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item Item, generation, pr
 }
 
 // lookForMail decides on mail that the present generation has not taken, if one before it has.
-func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger, run *Summary) (found bool, err error) {
+func (v *visit) lookForMail(ctx context.Context, p *plan, item port.Item, own *ledger, run *port.Summary) (found bool, err error) {
 	taken, by, err := v.takenBefore(ctx, item, own, run)
 	if err != nil || by == 0 {
 		return false, err
@@ -208,10 +207,10 @@ func (v *visit) lookForMail(ctx context.Context, p *plan, item Item, own *ledger
 // takenBefore finds the generation before the present one that took an item of mail; 0: none is
 // known to have. What was sent to a run that had the id before, that run's generations alone can
 // have taken, and no other message of the name is the same: its filing tells.
-func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, run *Summary) (taken claim, by int, err error) {
+func (v *visit) takenBefore(ctx context.Context, item port.Item, own *ledger, run *port.Summary) (taken claim, by int, err error) {
 	maybe, since := own.mayBeOfEarlier(item)
 	newest, oldest := run.Generation-1, max(own.oldest(), own.origin)
-	former := run.isFormer(item)
+	former := run.IsFormer(item)
 	if former {
 		maybe, since = true, time.Unix(0, item.Stamp).Add(-mailSkew)
 		oldest = own.oldest()
@@ -224,7 +223,7 @@ func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, run *Su
 		if err != nil {
 			return claim{}, 0, err
 		}
-		if taken, named := log.items[item.name()]; named && (!former || taken.filing == item.Event.Filing()) {
+		if taken, named := log.items[item.Name()]; named && (!former || taken.filing == item.Event.Filing()) {
 			return taken, by, nil
 		}
 		maybe = !log.began.Before(since)
@@ -233,8 +232,8 @@ func (v *visit) takenBefore(ctx context.Context, item Item, own *ledger, run *Su
 }
 
 // considerEarlier decides who tidies an item that an earlier generation's log has.
-func (v *visit) considerEarlier(p *plan, item Item, by claim, generation int) {
-	a, done := by.author, takenBy(item, Position{generation, by.record})
+func (v *visit) considerEarlier(p *plan, item port.Item, by claim, generation int) {
+	a, done := by.author, takenBy(item, port.Position{Generation: generation, Record: by.record})
 	switch {
 	case by.filing != item.Event.Filing():
 		p.void(item)
@@ -251,8 +250,8 @@ func (v *visit) considerEarlier(p *plan, item Item, by claim, generation int) {
 }
 
 // take puts the news into the order in which they count: the start, then by the time of filing.
-func (v *visit) take(p *plan, news []Item) {
-	slices.SortFunc(news, func(a, b Item) int {
+func (v *visit) take(p *plan, news []port.Item) {
+	slices.SortFunc(news, func(a, b port.Item) int {
 		_, aStarts := a.Event.(*history.Started)
 		_, bStarts := b.Event.(*history.Started)
 		if aStarts != bStarts {
@@ -317,20 +316,6 @@ func (v *visit) knowTried(ctx context.Context, p *plan) error {
 		}
 	}
 	return nil
-}
-
-// generationOf reads the generation out of an item's key; 0 for mail, which belongs to the run.
-func generationOf(key string) int {
-	kind, rest, _ := strings.Cut(key, "#")
-	if kind == "mail" {
-		return 0
-	}
-	digits, _, _ := strings.Cut(rest, "#")
-	generation, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
-	}
-	return generation
 }
 
 func appendOnce(authors []*author, a *author) []*author {

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const (
@@ -20,13 +22,13 @@ type Diagnosis struct {
 	MoreBlocked bool
 	// Overdue timers should have been handed to the queue long ago, the earliest first, one page at most: whoever calls
 	// [Engine.FireDue] each minute does not, or cannot.
-	Overdue []DueTimer
+	Overdue []port.DueTimer
 }
 
 // BlockedRun is a run that cannot advance, and why.
 type BlockedRun struct {
 	Run, Workflow string
-	Block
+	port.Block
 }
 
 // Diagnose looks for what does not go on by itself. It reads, and changes nothing.
@@ -44,7 +46,7 @@ func (e *Engine) Diagnose(ctx context.Context) (*Diagnosis, error) {
 }
 
 // overdue gives the timers that functions/timer should have handed to the queue, one page at most.
-func (e *Engine) overdue(ctx context.Context) (overdue []DueTimer, err error) {
+func (e *Engine) overdue(ctx context.Context) (overdue []port.DueTimer, err error) {
 	late := e.Clock.Now().Add(-overdueAfter)
 	timers, err := e.Due.DueBefore(ctx, late)
 	for _, timer := range timers {
@@ -56,7 +58,7 @@ func (e *Engine) overdue(ctx context.Context) (overdue []DueTimer, err error) {
 }
 
 func (e *Engine) findBlocked(ctx context.Context, found *Diagnosis) error {
-	query := ListQuery{Blocked: true, Limit: mostBlocked}
+	query := port.ListQuery{Blocked: true, Limit: mostBlocked}
 	for {
 		page, next, err := e.List(ctx, query)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/internal/registry"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -61,7 +62,7 @@ type Config struct {
 
 // Engine is safe for concurrent use.
 type Engine struct {
-	Ports
+	port.Ports
 	config   Config
 	registry *registry.Registry
 	live     *cache
@@ -76,7 +77,7 @@ type Engine struct {
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.
-func New(ports Ports, config Config) (*Engine, error) {
+func New(ports port.Ports, config Config) (*Engine, error) {
 	known, err := register(config.Definitions)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (c Config) withDefaults() Config {
 		c.KnownMail = 100
 	}
 	if c.CheckpointAfter == 0 {
-		c.CheckpointAfter = checkpointAfter
+		c.CheckpointAfter = port.CheckpointAfter
 	}
 	if c.Poll == 0 {
 		c.Poll = 500 * time.Millisecond

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Values that callers send are decoded before they are accepted, as the code that gets them will do,
@@ -21,7 +22,7 @@ func (f *fitting) check(what, name string, value history.Payload, fits func(stri
 		defer f.large.Unlock()
 	}
 	if err := fits(name, value); err != nil {
-		return fail(Invalid, "the %s %q has another type: %v", what, name, err)
+		return port.Errorf(port.Invalid, "the %s %q has another type: %v", what, name, err)
 	}
 	return nil
 }

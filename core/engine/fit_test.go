@@ -10,6 +10,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -21,7 +22,7 @@ func with(define func(*world) []workflow.Definition, more ...workflow.Definition
 // refuses checks that a value was refused because of its type, and why.
 func (w *world) refuses(err error, text string) {
 	w.t.Helper()
-	w.code(engine.Invalid, err)
+	w.code(port.Invalid, err)
 	require.Contains(w.t, err.Error(), text)
 }
 
@@ -118,7 +119,7 @@ func TestATypeThatPanics(t *testing.T) {
 	main := only("main", func(*world, workflow.Context, whimsical) (int, error) { return 0, nil })
 	simulate(t, main, func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(engine.ReasonPanic, "not today")
+		w.isBlocked(port.ReasonPanic, "not today")
 		w.terminate("r", "t")
 		w.settle()
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // fold says where a generation stands without running its code. It reads the log from its end, back
@@ -16,7 +17,7 @@ func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine
 }
 
 // foldView is fold for a run whose newest records are in a view.
-func (e *Engine) foldView(ctx context.Context, run string, view *View) (*machine.Fold, error) {
+func (e *Engine) foldView(ctx context.Context, run string, view *port.View) (*machine.Fold, error) {
 	return e.foldFrom(ctx, run, history.Base{Generation: view.Summary.Generation, Record: math.MaxInt - 1}, view.Records)
 }
 
@@ -51,7 +52,7 @@ func (e *Engine) foldFrom(ctx context.Context, run string, to history.Base, page
 		}
 		log.more = true
 	}
-	if base := baseOf(&View{Records: log.page}); base != nil {
+	if base := (&port.View{Records: log.page}).Base(); base != nil {
 		var err error
 		if fold, err = e.foldTo(ctx, run, *base); err != nil {
 			return nil, err

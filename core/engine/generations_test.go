@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -445,7 +446,7 @@ func TestLogsOfEarlierGenerations(t *testing.T) {
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) ([]*history.Record, error) {
 			return e.History(ctx, "r", 2, 0)
 		})
-		w.code(engine.NotFound, err)
+		w.code(port.NotFound, err)
 		require.ErrorContains(w.t, err, "has been deleted")
 
 		w.pass(3 * retention)

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // guard runs code of the core in a goroutine of its own, and gives it up when a unit keeps its turn for too long: then the
 // goroutine is lost, not the process.
-func (e *Engine) guard(exec *executor.Run, run func() error) error {
+func (e *Engine) guard(exec *scheduler.Run, run func() error) error {
 	if e.config.StuckAfter < 0 {
 		return run()
 	}
@@ -43,14 +43,14 @@ type watchdog struct {
 
 // guarded is one activation under way.
 type guarded struct {
-	exec       *executor.Run
+	exec       *scheduler.Run
 	turns      uint64
 	seen       int // looks that found these turns; 0: not looked at yet
 	ended      chan error
 	prev, next *guarded
 }
 
-func (w *watchdog) begin(e *Engine, exec *executor.Run) *guarded {
+func (w *watchdog) begin(e *Engine, exec *scheduler.Run) *guarded {
 	g, _ := w.spare.Get().(*guarded)
 	if g == nil {
 		g = &guarded{ended: make(chan error, 1)}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -68,6 +68,6 @@ func TestStuckForAsLongAsItMay(t *testing.T) {
 	})
 	simulate(t, only("main", slow), func(w *world) {
 		w.start("r", "main", "5600")
-		w.isBlocked(engine.ReasonStuck, "guard_test.go")
+		w.isBlocked(port.ReasonStuck, "guard_test.go")
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -106,7 +107,7 @@ func TestAnotherContentUnderTheSameID(t *testing.T) {
 			w.t.Helper()
 			w.sends("m", "go", same)
 			_, err := w.send("m", "go", other)
-			w.code(engine.Conflict, err)
+			w.code(port.Conflict, err)
 		}
 		w.start("r", "main", "1")
 		w.settle()
@@ -128,7 +129,7 @@ func TestAnotherContentUnderTheSameID(t *testing.T) {
 			w.settle()
 			w.sends("m", "go", `"a"`)
 			_, err := w.send("m", "go", `"b"`)
-			w.code(engine.Conflict, err)
+			w.code(port.Conflict, err)
 			w.sends("n", "go", `"c"`)
 			w.ends(`"ac"`)
 		})
@@ -149,7 +150,7 @@ func TestAnotherContentUnderTheSameID(t *testing.T) {
 			w.sends("m", "go", `"a"`)
 			w.settle() // the log takes it, and it is deleted
 			hold.release()
-			w.code(engine.Conflict, <-failed)
+			w.code(port.Conflict, <-failed)
 			w.put(late)
 			w.settle()
 			w.sends("n", "go", `"c"`)
@@ -264,7 +265,7 @@ func TestRepeatedAfterTheEnd(t *testing.T) {
 				_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
 					return send(ctx, e, engine.MessageRequest{Run: "r", ID: "n"})
 				})
-				w.code(engine.Closed, err)
+				w.code(port.Closed, err)
 			})
 		})
 	}
@@ -288,7 +289,7 @@ func TestAResetThatIsRepeated(t *testing.T) {
 		require.NoError(w.t, reset(2), "in the inbox")
 		for range 3 {
 			require.NoError(w.t, reset(2), "the new generation has no such record")
-			w.code(engine.Conflict, reset(1))
+			w.code(port.Conflict, reset(1))
 			w.pass(time.Millisecond)
 		}
 		w.settle()
@@ -308,11 +309,11 @@ func TestIDsThatAreNotUnicode(t *testing.T) {
 		w.start("r", "main", "1")
 		for _, id := range []string{"a\xff", "a\ufffd"} { // the second is what a JSON decoder makes of a lone surrogate
 			_, err := w.send(id, "go", `"x"`)
-			w.code(engine.Invalid, err)
+			w.code(port.Invalid, err)
 			_, err = w.send("m", id, `"x"`)
-			w.code(engine.Invalid, err)
+			w.code(port.Invalid, err)
 			_, err = w.tryStart(engine.StartRequest{Run: id, Workflow: "main"})
-			w.code(engine.Invalid, err)
+			w.code(port.Invalid, err)
 		}
 		w.signal("r", "m", "go", `"a"`)
 		w.ends(`"a"`)

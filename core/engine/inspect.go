@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const (
@@ -69,7 +70,7 @@ func (e *Engine) Inspect(ctx context.Context, cursor string) (part Inspected, er
 	if err != nil {
 		return part, err
 	}
-	fired := map[DueTimer]bool{} // these are reported as overdue
+	fired := map[port.DueTimer]bool{} // these are reported as overdue
 	for _, timer := range overdue {
 		timer.At = time.Time{}
 		fired[timer] = true
@@ -92,20 +93,20 @@ func (e *Engine) Inspect(ctx context.Context, cursor string) (part Inspected, er
 // inspection is that of one run.
 type inspection struct {
 	e       *Engine
-	view    *View
+	view    *port.View
 	now     time.Time
 	fold    *machine.Fold
 	ledger  *ledger
-	states  map[int64]*TaskState
+	states  map[int64]*port.TaskState
 	signals map[string]time.Time // that the log took, by id: when
-	overdue map[DueTimer]bool
+	overdue map[port.DueTimer]bool
 	found   []Finding
 }
 
-func (e *Engine) inspectRun(ctx context.Context, run string, overdue map[DueTimer]bool) ([]Finding, error) {
-	view, err := e.Runs.Look(ctx, run, Newest)
+func (e *Engine) inspectRun(ctx context.Context, run string, overdue map[port.DueTimer]bool) ([]Finding, error) {
+	view, err := e.Runs.Look(ctx, run, port.Newest)
 	switch {
-	case errors.Is(err, ErrNoRun):
+	case errors.Is(err, port.ErrNoRun):
 		return nil, nil
 	case errors.Is(err, history.ErrUnreadable):
 		return []Finding{{Run: run, Kind: FindingUnreadable, Failure: err.Error()}}, nil
@@ -138,7 +139,7 @@ func (i *inspection) unread(ctx context.Context) error {
 		return nil
 	}
 	signals, err := i.e.UnreadSignals(ctx, i.view.Summary.Run)
-	if code := CodeOf(err); err != nil && code != Unavailable { // its code cannot tell: it is about to be blocked
+	if code := port.CodeOf(err); err != nil && code != port.Unavailable { // its code cannot tell: it is about to be blocked
 		return nil
 	}
 	seen := map[string]bool{}
@@ -170,7 +171,7 @@ func (i *inspection) read(ctx context.Context) (err error) {
 		return err
 	}
 	states, err := i.e.Tasks.TasksOf(ctx, summary.Run)
-	i.states = map[int64]*TaskState{}
+	i.states = map[int64]*port.TaskState{}
 	for _, state := range states {
 		if state.Generation == summary.Generation {
 			i.states[state.Seq] = state
@@ -196,7 +197,7 @@ func (i *inspection) inbox() {
 		if fired, ok := item.Event.(*history.TimerFired); ok { // its stamp is that of its message, which waited
 			since = later(since, i.ledger.timers[fired.Seq])
 		}
-		if claim, named := i.ledger.items[item.name()]; named {
+		if claim, named := i.ledger.items[item.Name()]; named {
 			if !i.dead(claim.author) {
 				continue
 			}
@@ -231,7 +232,7 @@ func (i *inspection) pending(ctx context.Context) error {
 			}
 		case *history.StartTimer:
 			due := p.Time.Add(command.Duration)
-			timer := DueTimer{Run: i.view.Summary.Run, Generation: i.view.Summary.Generation, Seq: seq}
+			timer := port.DueTimer{Run: i.view.Summary.Run, Generation: i.view.Summary.Generation, Seq: seq}
 			if i.late(due) && !i.overdue[timer] {
 				i.report(Finding{Kind: FindingTimer, Seq: seq, Since: due})
 			}
@@ -278,7 +279,7 @@ func (i *inspection) activity(command *history.ScheduleActivity, scheduled time.
 	f := Finding{Kind: FindingActivity, Seq: command.Seq(), Name: command.Activity}
 	limit := command.Options.StartToClose
 	if limit == 0 {
-		limit = startToClose
+		limit = port.StartToClose
 	}
 	switch {
 	case state == nil: // its first attempt waits for a worker, or runs: not every attempt has a state
@@ -297,7 +298,7 @@ func (i *inspection) activity(command *history.ScheduleActivity, scheduled time.
 }
 
 // ends is when an attempt that has begun is over at the latest; zero: it has no limit.
-func (i *inspection) ends(command *history.ScheduleActivity, state *TaskState, limit time.Duration) (end time.Time) {
+func (i *inspection) ends(command *history.ScheduleActivity, state *port.TaskState, limit time.Duration) (end time.Time) {
 	if state.Pending && command.Options.StartToClose <= 0 { // see try.patience
 		limit = longestPending
 	}
@@ -320,9 +321,9 @@ func (i *inspection) child(ctx context.Context, command *history.StartChild, sch
 	summary := i.view.Summary
 	parent := &history.Parent{Run: summary.Run, Generation: summary.Generation, Seq: command.Seq()}
 	f := Finding{Kind: FindingChild, Seq: command.Seq(), Name: childID(command, parent), Since: scheduled}
-	child, err := Shown(i.e.Runs.Summary(ctx, f.Name))
+	child, err := port.Shown(i.e.Runs.Summary(ctx, f.Name))
 	switch {
-	case errors.Is(err, ErrNoRun):
+	case errors.Is(err, port.ErrNoRun):
 		i.report(f)
 	case err != nil:
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -343,7 +344,7 @@ func TestInspectionWithoutAnswer(t *testing.T) {
 			w.plan(fault{kind: failBefore, op: op, role: "api"})
 			p := w.process("api")
 			_, err := p.engine.Inspect(p.in(), "")
-			require.Equal(w.t, engine.Unavailable, engine.CodeOf(err), op)
+			require.Equal(w.t, port.Unavailable, port.CodeOf(err), op)
 			require.Empty(w.t, w.inspect())
 			w.ends("42")
 		})

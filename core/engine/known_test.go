@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -19,7 +20,7 @@ import (
 func (w *world) conflicts() {
 	w.t.Helper()
 	_, err := w.send("m", "go", `"b"`)
-	w.code(engine.Conflict, err)
+	w.code(port.Conflict, err)
 }
 
 // waiting starts a run that waits for two signals, and leaves the letter of the first of them.
@@ -76,7 +77,7 @@ func TestRuleNoteFirst(t *testing.T) {
 			require.NoError(w.t, w.stop("m", "enough"))
 			w.plan(fault{kind: crashBefore, op: "note", role: "activate"})
 			w.settle()
-			w.code(engine.Conflict, w.stop("m", "more than enough"))
+			w.code(port.Conflict, w.stop("m", "more than enough"))
 			require.NoError(w.t, w.stop("m", "enough"), "it is the one that ended the run")
 		})
 	})
@@ -105,7 +106,7 @@ func TestRuleItemFirst(t *testing.T) {
 		require.NoError(w.t, w.deliver(w.activator(), letter).wait())
 		require.Empty(w.t, w.inbox("r"))
 		reading.release()
-		w.code(engine.Conflict, <-failed)
+		w.code(port.Conflict, <-failed)
 		w.put(late)
 		w.settle()
 		w.sends("n", "go", `"c"`)
@@ -125,7 +126,7 @@ func TestAResetOfAnEndedRunThatIsRepeated(t *testing.T) {
 		repeats := func() {
 			w.t.Helper()
 			require.NoError(w.t, reset(2))
-			w.code(engine.Conflict, reset(1))
+			w.code(port.Conflict, reset(1))
 		}
 		w.start("r", "main", "1")
 		w.settle()
@@ -162,7 +163,7 @@ func TestAResetOfAnEndedRunThatIsRepeated(t *testing.T) {
 			w.take("resume r")
 			require.Empty(w.t, w.log("r", 2))
 			require.NoError(w.t, reset(1))
-			w.code(engine.Conflict, reset(2))
+			w.code(port.Conflict, reset(2))
 			w.put(look("r"))
 			w.ends(`"a"`)
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // ledger says what belongs to whom (PROTOCOL.md rule 4): an item, or a step, belongs to the author of the newest record
@@ -241,7 +242,7 @@ func (l *ledger) expire(next *history.Started, now time.Time, retention time.Dur
 // mayBeOfEarlier says whether an item is a message that an earlier generation of the run may have
 // taken, and since when that can have been (zero: since ever): its name was handed on, or it was
 // sent when more was taken than is known.
-func (l *ledger) mayBeOfEarlier(item Item) (maybe bool, since time.Time) {
+func (l *ledger) mayBeOfEarlier(item port.Item) (maybe bool, since time.Time) {
 	mail, ok := item.Event.(history.Mail)
 	if !ok {
 		return false, since
@@ -283,11 +284,11 @@ func (l *ledger) tried(seq int64) history.Tried {
 
 // forget drops what is of no more use: items that are no longer in the inbox, and authors who answer for nothing. An item
 // that is filed again later is not found here, and is void all the same: its command is not pending, or its mail is known.
-func (l *ledger) forget(view *View) {
+func (l *ledger) forget(view *port.View) {
 	if len(l.items) > 0 {
 		inbox := make(map[string]bool, len(view.Inbox))
 		for _, item := range view.Inbox {
-			inbox[item.name()] = true
+			inbox[item.Name()] = true
 		}
 		maps.DeleteFunc(l.items, func(key string, _ claim) bool { return !inbox[key] })
 	}

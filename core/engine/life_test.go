@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -76,7 +77,7 @@ func TestTerminationOfABlockedRun(t *testing.T) {
 	inBoth(t, oneSignal, func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
-		require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
+		require.NoError(w.t, w.store.Block(w.t.Context(), "r", &port.Block{ID: "mark", Reason: port.ReasonActivation}))
 		w.terminate("r", "t")
 		w.settle()
 		w.finished()
@@ -169,7 +170,7 @@ func TestResets(t *testing.T) {
 			w.settle()
 			w.signal("r", "m1", "go", `"a"`)
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
+			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &port.Block{ID: "mark", Reason: port.ReasonActivation}))
 			require.NoError(w.t, w.reset("r", "x", 1))
 			w.settle()
 			require.Nil(w.t, w.summary("r").Blocked)
@@ -313,11 +314,11 @@ func (w *world) isBlocked(reason, text string) {
 func TestBlockedUntilItsWorkflowIsRegistered(t *testing.T) {
 	simulate(t, func(w *world) []workflow.Definition { return []workflow.Definition{w.double()} }, func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(engine.ReasonUnregistered, "main")
+		w.isBlocked(port.ReasonUnregistered, "main")
 		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (history.Payload, error) {
 			return e.Query(ctx, "r", "sum", nil)
 		})
-		w.code(engine.Blocked, err)
+		w.code(port.Blocked, err)
 		w.upgrade("2", oneActivity)
 		w.unblock("r")
 		w.ends("2")
@@ -331,7 +332,7 @@ func TestBlockedUntilTheCodeAgrees(t *testing.T) {
 		w.settle()
 		w.upgrade("2", oneTimer)
 		w.signal("r", "m2", "go", `"b"`)
-		w.isBlocked(engine.ReasonNondeterminism, "ran-double")
+		w.isBlocked(port.ReasonNondeterminism, "ran-double")
 		w.upgrade("3", twoStarted)
 		w.unblock("r")
 		w.ends("2")
@@ -347,29 +348,29 @@ func TestUnblockedByALearnedVersion(t *testing.T) {
 		block := func(run, version string, since time.Duration) {
 			w.start(run, "main", "1")
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), run, &engine.Block{ID: run, Version: version, Since: began.Add(since)}))
+			require.NoError(w.t, w.store.Block(w.t.Context(), run, &port.Block{ID: run, Version: version, Since: began.Add(since)}))
 		}
 		block("a", "old", time.Second)
 		block("b", "", -time.Second)
 		block("c", "new", 0)
 		block("d", "", time.Hour)
-		unblock := func(deployed engine.Deployment) (blocked, tried int) {
+		unblock := func(deployed port.Deployment) (blocked, tried int) {
 			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) (err error) {
 				blocked, tried, err = e.UnblockOlder(ctx, deployed)
 				return err
 			}))
 			return blocked, tried
 		}
-		blocked, tried := unblock(engine.Deployment{Learned: true})
+		blocked, tried := unblock(port.Deployment{Learned: true})
 		require.Equal(w.t, [2]int{4, 0}, [2]int{blocked, tried})
 		require.Len(w.t, w.take(""), 1, "functions/activate begins")
-		blocked, tried = unblock(engine.Deployment{Learned: true, Version: "new", Since: began})
+		blocked, tried = unblock(port.Deployment{Learned: true, Version: "new", Since: began})
 		require.Equal(w.t, [2]int{4, 2}, [2]int{blocked, tried})
 		w.settle()
 		for run, still := range map[string]bool{"a": false, "b": false, "c": true, "d": true} {
 			require.Equal(w.t, still, w.summary(run).Blocked != nil, run)
 		}
-		blocked, tried = unblock(engine.Deployment{Learned: true, Version: "new", Since: began})
+		blocked, tried = unblock(port.Deployment{Learned: true, Version: "new", Since: began})
 		require.Equal(w.t, [2]int{2, 0}, [2]int{blocked, tried})
 		w.settle()
 	})
@@ -388,7 +389,7 @@ func TestUnblockedByTheNextDeployment(t *testing.T) {
 		}
 		older := func(blocked, tried int) {
 			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-				b, n, err := e.UnblockOlder(ctx, engine.Deployment{Version: version})
+				b, n, err := e.UnblockOlder(ctx, port.Deployment{Version: version})
 				require.Equal(w.t, [2]int{blocked, tried}, [2]int{b, n})
 				return err
 			}))
@@ -396,7 +397,7 @@ func TestUnblockedByTheNextDeployment(t *testing.T) {
 		older(0, 0)
 		upgrade("2", oneTimer)
 		w.signal("r", "m2", "go", `"b"`)
-		w.isBlocked(engine.ReasonNondeterminism, "ran-double")
+		w.isBlocked(port.ReasonNondeterminism, "ran-double")
 		older(1, 0)
 		upgrade("", twoStarted)
 		older(1, 0)
@@ -425,7 +426,7 @@ func TestBlockedByAPanic(t *testing.T) {
 		w.start("r", "main", "1")
 		w.settle()
 		w.signal("r", "m", "go", `"a"`)
-		w.isBlocked(engine.ReasonPanic, "panicked in unit h0: no handler for a")
+		w.isBlocked(port.ReasonPanic, "panicked in unit h0: no handler for a")
 		require.Contains(w.t, w.summary("r").Blocked.Message, "life_test.go")
 		w.upgrade("2", define(false))
 		w.unblock("r")
@@ -475,7 +476,7 @@ func TestBlockedByAStuckUnit(t *testing.T) {
 	}
 	simulate(t, define(true), func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(engine.ReasonStuck, "life_test.go")
+		w.isBlocked(port.ReasonStuck, "life_test.go")
 		close(<-stuck)
 		w.upgrade("2", define(false))
 		w.unblock("r")
@@ -495,7 +496,7 @@ func TestBlockedByAViolation(t *testing.T) {
 	}
 	simulate(t, define(true), func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(engine.ReasonViolation, "Sleep")
+		w.isBlocked(port.ReasonViolation, "Sleep")
 		w.upgrade("2", define(false))
 		w.unblock("r")
 		w.ends("1")
@@ -522,7 +523,7 @@ func TestBlockedByAStepThatCallsTheWorkflow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBoth(t, define(true), func(w *world) {
 				w.start("r", "main", "1")
-				w.isBlocked(engine.ReasonViolation, "inside the function of a step")
+				w.isBlocked(port.ReasonViolation, "inside the function of a step")
 				if !recovers {
 					require.Contains(w.t, w.summary("r").Blocked.Message, "step charge (seq 0)")
 				}
@@ -540,7 +541,7 @@ func TestBlockedByGoexit(t *testing.T) {
 		return 0, nil
 	}), func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(engine.ReasonActivation, "Goexit")
+		w.isBlocked(port.ReasonActivation, "Goexit")
 	})
 }
 
@@ -549,10 +550,10 @@ func TestBlockedByAnUnreadableRecord(t *testing.T) {
 		w.start("r", "main", "1")
 		w.settle()
 		// A record out of its place: the log goes from 1 to 3.
-		require.NoError(w.t, w.store.Put(w.t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 3, Time: time.Now()}}))
+		require.NoError(w.t, w.store.Put(w.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 3, Time: time.Now()}}))
 		w.upgrade("2", twoStarted)
 		w.signal("r", "m1", "go", `"a"`)
-		w.isBlocked(engine.ReasonUnreadable, "record 3")
+		w.isBlocked(port.ReasonUnreadable, "record 3")
 	})
 }
 
@@ -760,7 +761,7 @@ func TestWhatTheSummaryShows(t *testing.T) {
 	inBoth(t, define, func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
-		page, _, err := w.store.List(w.t.Context(), engine.ListQuery{Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
+		page, _, err := w.store.List(w.t.Context(), port.ListQuery{Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
 		require.NoError(w.t, err)
 		require.Len(w.t, page, 1)
 		require.JSONEq(w.t, `{"n":1}`, string(page[0].State))

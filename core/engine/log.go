@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // segments lists the parts of earlier generations that make up a base, the oldest first.
@@ -32,7 +33,7 @@ func (e *Engine) segments(ctx context.Context, run string, base history.Base) ([
 
 // logReader gives the records of one generation one at a time, and reads page after page.
 type logReader struct {
-	runs       Runs
+	runs       port.Runs
 	ctx        context.Context //nolint:containedctx // lives as long as one replay
 	run        string
 	generation int
@@ -77,14 +78,14 @@ func (e *Engine) eachRecord(ctx context.Context, run string, generation int, do 
 // Export goes through all records that count for a generation, in order, after a place, with the place of each: where a
 // reset began the generation, those of the earlier generations that it goes on from come first. The zero Position is before
 // all of them; generation 0 is the current one. An error that each returns ends it, and is returned.
-func (e *Engine) Export(ctx context.Context, run string, generation int, after Position, each func(Position, *history.Record) error) error {
+func (e *Engine) Export(ctx context.Context, run string, generation int, after port.Position, each func(port.Position, *history.Record) error) error {
 	generation, err := e.whichGeneration(ctx, run, generation)
 	if err != nil {
 		return err
 	}
 	var refused error
 	err = e.eachThatCounts(ctx, run, generation, after, func(generation int, rec *history.Record) error {
-		refused = each(Position{generation, rec.Number}, rec)
+		refused = each(port.Position{Generation: generation, Record: rec.Number}, rec)
 		return refused
 	})
 	if refused != nil {
@@ -94,7 +95,7 @@ func (e *Engine) Export(ctx context.Context, run string, generation int, after P
 }
 
 // eachThatCounts goes through the records after a place that count for a generation.
-func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int, after Position, each func(generation int, rec *history.Record) error) error {
+func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int, after port.Position, each func(generation int, rec *history.Record) error) error {
 	own := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: generation, more: true}
 	if after.Generation == generation {
 		own.last = after.Record
@@ -103,7 +104,7 @@ func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int,
 	if own.page, own.err = e.Runs.Records(ctx, run, generation, 0); own.err != nil {
 		return own.err
 	}
-	if base := baseOf(&View{Records: own.page}); base != nil {
+	if base := (&port.View{Records: own.page}).Base(); base != nil {
 		earlier, err := e.segments(ctx, run, *base)
 		if err != nil {
 			return err
@@ -141,7 +142,7 @@ func (r *logReader) upTo(last int, each func(generation int, rec *history.Record
 // counts for the generation.
 func (e *Engine) foldAll(ctx context.Context, run string, generation int, own func(*history.Record)) (*machine.Fold, error) {
 	whole, last := &machine.Fold{}, 0
-	err := e.eachThatCounts(ctx, run, generation, Position{}, func(g int, rec *history.Record) error {
+	err := e.eachThatCounts(ctx, run, generation, port.Position{}, func(g int, rec *history.Record) error {
 		whole.Generation = g
 		if whole.Add(rec); g == generation {
 			last = rec.Number

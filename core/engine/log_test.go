@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // What counts for a generation can be read on from any record, also from those of earlier generations that resets kept.
@@ -24,8 +24,8 @@ func TestExportGoesOn(t *testing.T) {
 		require.NoError(w.t, w.reset("r", "x3", 1))
 		w.ends(`"ab"`)
 		p := w.process("api")
-		export := func(generation int, after engine.Position) (places []engine.Position) {
-			require.NoError(w.t, p.engine.Export(p.in(), "r", generation, after, func(at engine.Position, rec *history.Record) error {
+		export := func(generation int, after port.Position) (places []port.Position) {
+			require.NoError(w.t, p.engine.Export(p.in(), "r", generation, after, func(at port.Position, rec *history.Record) error {
 				require.Equal(w.t, at.Record, rec.Number)
 				places = append(places, at)
 				return nil
@@ -33,18 +33,18 @@ func TestExportGoesOn(t *testing.T) {
 			return places
 		}
 		for generation, segments := range map[int]int{1: 1, 2: 2, 3: 3} {
-			all := export(generation, engine.Position{})
+			all := export(generation, port.Position{})
 			found := map[int]bool{}
 			for i, at := range all {
 				found[at.Generation] = true
-				require.Equal(w.t, all[i+1:], append([]engine.Position{}, export(generation, at)...))
+				require.Equal(w.t, all[i+1:], append([]port.Position{}, export(generation, at)...))
 			}
 			require.Len(w.t, found, segments)
 		}
-		require.Equal(w.t, export(3, engine.Position{}), export(0, engine.Position{}), "0 is the current one")
+		require.Equal(w.t, export(3, port.Position{}), export(0, port.Position{}), "0 is the current one")
 		enough := errors.New("enough")
-		require.ErrorIs(w.t, p.engine.Export(p.in(), "r", 1, engine.Position{}, func(engine.Position, *history.Record) error { return enough }), enough)
-		require.Equal(w.t, engine.NotFound, engine.CodeOf(p.engine.Export(p.in(), "r", 4, engine.Position{}, nil)))
-		require.Equal(w.t, engine.NotFound, engine.CodeOf(p.engine.Export(p.in(), "none", 0, engine.Position{}, nil)))
+		require.ErrorIs(w.t, p.engine.Export(p.in(), "r", 1, port.Position{}, func(port.Position, *history.Record) error { return enough }), enough)
+		require.Equal(w.t, port.NotFound, port.CodeOf(p.engine.Export(p.in(), "r", 4, port.Position{}, nil)))
+		require.Equal(w.t, port.NotFound, port.CodeOf(p.engine.Export(p.in(), "none", 0, port.Position{}, nil)))
 	})
 }

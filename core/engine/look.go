@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // live is a run in memory: its code, paused, and what its log says of who answers for what. It is at a position of the log.
 type live struct {
-	exec     *executor.Run // nil: it has retired
+	exec     *scheduler.Run // nil: it has retired
 	ledger   *ledger
-	summary  *Summary
-	position Position
+	summary  *port.Summary
+	position port.Position
 	time     time.Time        // of the last record
 	closes   history.Terminal // the command that closed the generation, if it is closed
 	// base is what was pending in the record that a reset had the run go on from, by number.
@@ -42,9 +43,9 @@ func (l *live) retire() {
 }
 
 // known is the position to look from; the zero one without a live run.
-func (l *live) known() Position {
+func (l *live) known() port.Position {
 	if l == nil {
-		return Position{}
+		return port.Position{}
 	}
 	return l.position
 }
@@ -59,7 +60,7 @@ func (e *blockedError) Error() string { return e.message }
 
 // catchUp brings the slot's live run to the end of the log that was looked at, replaying it from the start where there is
 // none, or where what is new does not fit it. It gives a *blockedError where the code cannot.
-func (e *Engine) catchUp(ctx context.Context, s *slot, view *View) error {
+func (e *Engine) catchUp(ctx context.Context, s *slot, view *port.View) error {
 	defer s.replayed()
 	if s.live != nil && s.live.position.Generation != view.Summary.Generation {
 		s.drop()
@@ -136,15 +137,15 @@ func (l *live) weigh(rec *history.Record) {
 
 // newLive makes a run before the first record of the current generation. One that was reset has replayed what still counts
 // of earlier generations.
-func (e *Engine) newLive(ctx context.Context, view *View) (*live, error) {
+func (e *Engine) newLive(ctx context.Context, view *port.View) (*live, error) {
 	summary := view.Summary
 	entry, ok := e.registry.FindWorkflow(summary.Workflow)
 	if !ok {
 		return nil, e.unregistered(summary.Workflow)
 	}
-	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, position: Position{Generation: summary.Generation}}
-	l.exec = executor.New(executor.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
-	base := baseOf(view)
+	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, position: port.Position{Generation: summary.Generation}}
+	l.exec = scheduler.New(scheduler.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
+	base := view.Base()
 	if base == nil {
 		l.fold.Generation = summary.Generation
 		return l, nil
@@ -152,38 +153,12 @@ func (e *Engine) newLive(ctx context.Context, view *View) (*live, error) {
 	err := e.guard(l.exec, func() error { return e.replayBase(ctx, l, summary.Run, *base) })
 	if err != nil {
 		l.close()
-		if errors.Is(err, ErrUnavailable) {
+		if errors.Is(err, port.ErrUnavailable) {
 			return nil, err
 		}
 		return nil, blockFor(err)
 	}
 	return l, nil
-}
-
-// baseOf gives where the current generation goes on, if it was begun by a reset.
-func baseOf(view *View) *history.Base {
-	if len(view.Records) > 0 {
-		for _, event := range view.Records[0].Events {
-			if started, ok := event.(*history.Started); ok {
-				return started.Base
-			}
-		}
-		return nil
-	}
-	if start := startIn(view); start != nil {
-		return start.Base
-	}
-	return nil
-}
-
-// startIn finds the start of the present generation in an inbox; nil if it is not there.
-func startIn(view *View) *history.Started {
-	for _, item := range view.Inbox {
-		if started, ok := item.Event.(*history.Started); ok && started.Generation == view.Summary.Generation {
-			return started
-		}
-	}
-	return nil
 }
 
 // replayBase replays the records of earlier generations that a reset kept.
@@ -221,31 +196,31 @@ func (e *Engine) replayBase(ctx context.Context, l *live, run string, base histo
 // blockFor sorts the errors of an activation into reasons for a block.
 func blockFor(err error) error {
 	var nondeterminism *machine.Nondeterminism
-	var stuck *executor.Stuck
-	var violation *executor.Violation
-	var panicked *executor.Panicked
-	var undecodable *executor.Undecodable
-	reason := ReasonActivation
+	var stuck *scheduler.Stuck
+	var violation *scheduler.Violation
+	var panicked *scheduler.Panicked
+	var undecodable *scheduler.Undecodable
+	reason := port.ReasonActivation
 	switch {
 	case errors.As(err, &nondeterminism):
-		reason = ReasonNondeterminism
+		reason = port.ReasonNondeterminism
 	case errors.As(err, &panicked):
-		reason = ReasonPanic
+		reason = port.ReasonPanic
 	case errors.As(err, &undecodable):
-		reason = ReasonUndecodable
+		reason = port.ReasonUndecodable
 	case errors.As(err, &stuck):
-		reason = ReasonStuck
+		reason = port.ReasonStuck
 	case errors.As(err, &violation):
-		reason = ReasonViolation
+		reason = port.ReasonViolation
 	case errors.Is(err, history.ErrUnreadable):
-		return &blockedError{ReasonUnreadable, err.Error() + ". Run the version that wrote it, or, if it is damaged, restore it from a backup; then unblock the run"}
+		return &blockedError{port.ReasonUnreadable, port.Unreadable(err)}
 	}
 	return &blockedError{reason, err.Error()}
 }
 
 // unregistered blocks a run whose workflow is not here.
 func (e *Engine) unregistered(workflow string) error {
-	return &blockedError{ReasonUnregistered, fmt.Sprintf("workflow %q is not registered here; registered: %s. "+
+	return &blockedError{port.ReasonUnregistered, fmt.Sprintf("workflow %q is not registered here; registered: %s. "+
 		"Register it (program.Main), or start the program that has it: the run goes on by itself then", workflow, named(e.Workflows()))}
 }
 

@@ -3,17 +3,16 @@ package engine
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // MessageRequest is a signal, an update, a request to cancel, to terminate or to reset.
 type MessageRequest struct {
 	Run string
 	// ID of the message: repeating it with the same id is safe. A run knows a message by its kind,
-	// name and id: the same id with another content is a [Conflict], and with another kind or name
+	// name and id: the same id with another content is a [port.Conflict], and with another kind or name
 	// it is another message. A run knows it as long as the log that took it is kept. Empty: the
 	// engine makes one.
 	ID string
@@ -36,7 +35,7 @@ type Accepted struct {
 }
 
 // Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
-// looked may leave it unread. One that does not fit the registered signal is [Invalid].
+// looked may leave it unread. One that does not fit the registered signal is [port.Invalid].
 func (e *Engine) Signal(ctx context.Context, request MessageRequest, name string, input history.Payload) (Accepted, error) {
 	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
 		return Accepted{}, err
@@ -88,7 +87,7 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 		return Accepted{}, err
 	}
 	if to.Record < 1 {
-		return Accepted{}, fail(Invalid, "record %d: records are numbered from 1", to.Record)
+		return Accepted{}, port.Errorf(port.Invalid, "record %d: records are numbered from 1", to.Record)
 	}
 	made := request.ID == ""
 	if made {
@@ -113,7 +112,7 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 }
 
 // validBase refuses a place that a run cannot continue from.
-func (e *Engine) validBase(ctx context.Context, summary *Summary, base history.Base) error {
+func (e *Engine) validBase(ctx context.Context, summary *port.Summary, base history.Base) error {
 	if base.Generation != summary.Generation {
 		if err := e.withinReach(ctx, summary, base.Generation); err != nil {
 			return err
@@ -124,7 +123,7 @@ func (e *Engine) validBase(ctx context.Context, summary *Summary, base history.B
 		return e.unavailable(err, "the log was not read")
 	}
 	if last := fold.Records; base.Record > last || fold.Closes != nil && base.Record == last {
-		return fail(Invalid, "record %d cannot be gone on from: generation %d has %d records%s", base.Record, base.Generation, last,
+		return port.Errorf(port.Invalid, "record %d cannot be gone on from: generation %d has %d records%s", base.Record, base.Generation, last,
 			map[bool]string{true: ", and the last one closes it"}[fold.Closes != nil])
 	}
 	return nil
@@ -132,14 +131,14 @@ func (e *Engine) validBase(ctx context.Context, summary *Summary, base history.B
 
 // withinReach refuses an earlier generation that a run cannot continue from: of a former run with
 // the id, or with a log since it that was deleted, as messages would be missed.
-func (e *Engine) withinReach(ctx context.Context, summary *Summary, generation int) error {
+func (e *Engine) withinReach(ctx context.Context, summary *port.Summary, generation int) error {
 	present, err := e.presentLedger(ctx, summary)
 	if err != nil {
 		return e.unavailable(err, "the log was not read")
 	}
 	first := max(1, present.origin)
 	if generation < first || generation > summary.Generation {
-		return fail(Invalid, "run %q can continue from its generations %d to %d, not from %d", summary.Run, first, summary.Generation, generation)
+		return port.Errorf(port.Invalid, "run %q can continue from its generations %d to %d, not from %d", summary.Run, first, summary.Generation, generation)
 	}
 	for g := generation; g < summary.Generation; g++ {
 		if _, err := e.whichGeneration(ctx, summary.Run, g); err != nil {
@@ -151,23 +150,23 @@ func (e *Engine) withinReach(ctx context.Context, summary *Summary, generation i
 
 // presentLedger is the ledger of the present generation; that of one which has not begun knows what
 // its start says.
-func (e *Engine) presentLedger(ctx context.Context, summary *Summary) (*ledger, error) {
+func (e *Engine) presentLedger(ctx context.Context, summary *port.Summary) (*ledger, error) {
 	present, err := e.readLedger(ctx, summary.Run, summary.Generation)
 	if err != nil || !present.began.IsZero() {
 		return present, err
 	}
-	view, err := e.Runs.Look(ctx, summary.Run, Position{})
+	view, err := e.Runs.Look(ctx, summary.Run, port.Position{})
 	if err != nil {
 		return nil, err
 	}
-	if start := startIn(view); start != nil {
+	if start := view.Start(); start != nil {
 		present.remember(start)
 	}
 	return present, nil
 }
 
 // addressee reads the run that a message is for, once it is known that the message can be right.
-func (e *Engine) addressee(ctx context.Context, request MessageRequest) (*Summary, error) {
+func (e *Engine) addressee(ctx context.Context, request MessageRequest) (*port.Summary, error) {
 	if err := errors.Join(validID("run id", request.Run), validID("message id", request.ID)); err != nil {
 		return nil, err
 	}
@@ -195,11 +194,11 @@ func (e *Engine) send(ctx context.Context, request MessageRequest, message func(
 			return e.repeated(ctx, request, known, err)
 		}
 	}
-	return Accepted{}, fail(Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
+	return Accepted{}, port.Errorf(port.Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
 }
 
 // recallAny recalls a message also where its id is unique: the same request may come again.
-func (e *Engine) recallAny(ctx context.Context, request MessageRequest, to *Summary, message history.Mail) (recalled, error) {
+func (e *Engine) recallAny(ctx context.Context, request MessageRequest, to *port.Summary, message history.Mail) (recalled, error) {
 	if request.Unique {
 		return e.recallUnique(ctx, to, message)
 	}
@@ -216,7 +215,7 @@ func (e *Engine) repeated(ctx context.Context, request MessageRequest, known rec
 	if known.taken {
 		return Accepted{ID: request.ID, Stamp: max(e.Clock.Now().UnixNano(), request.After+1)}, nil
 	}
-	if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run}); err != nil {
+	if err := e.Queue.SendResumes(ctx, port.Resume{Run: request.Run}); err != nil {
 		return Accepted{}, e.unavailable(err, "it was not accepted")
 	}
 	return Accepted{ID: request.ID, Stamp: max(known.lies.Stamp, request.After)}, nil
@@ -225,9 +224,9 @@ func (e *Engine) repeated(ctx context.Context, request MessageRequest, known rec
 // mail files a message, in the order that its sender needs: resume that carries it, filing, answer
 // (rule 1). Where its id may have been used, what the run knows is read before, so that a conflict
 // sends nothing, and after: two senders may come at once. It also gives what the first read found.
-func (e *Engine) mail(ctx context.Context, request MessageRequest, to *Summary, message history.Mail) (accepted Accepted, before recalled, err error) {
-	if to.Blocked != nil && to.Blocked.Reason == ReasonUnreadable && isAdministrative(message) {
-		return accepted, before, fail(Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, to.Blocked.Message)
+func (e *Engine) mail(ctx context.Context, request MessageRequest, to *port.Summary, message history.Mail) (accepted Accepted, before recalled, err error) {
+	if to.Blocked != nil && to.Blocked.Reason == port.ReasonUnreadable && isAdministrative(message) {
+		return accepted, before, port.Errorf(port.Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, to.Blocked.Message)
 	}
 	if !request.Unique {
 		message.Choose()
@@ -249,11 +248,11 @@ func (e *Engine) mail(ctx context.Context, request MessageRequest, to *Summary, 
 }
 
 // file files a message, and has its run look.
-func (e *Engine) file(ctx context.Context, request MessageRequest, item Item) (stamp int64, err error) {
+func (e *Engine) file(ctx context.Context, request MessageRequest, item port.Item) (stamp int64, err error) {
 	item.Stamp = max(item.Stamp, request.After+1)
 	if !e.Together {
 		carrying := item
-		if err := e.Queue.SendResumes(ctx, Resume{Run: request.Run, Carries: &carrying}); err != nil {
+		if err := e.Queue.SendResumes(ctx, port.Resume{Run: request.Run, Carries: &carrying}); err != nil {
 			return 0, err
 		}
 	}
@@ -261,33 +260,14 @@ func (e *Engine) file(ctx context.Context, request MessageRequest, item Item) (s
 		return 0, err
 	}
 	if e.Together {
-		err = e.Queue.SendResumes(ctx, Resume{Run: request.Run})
+		err = e.Queue.SendResumes(ctx, port.Resume{Run: request.Run})
 	}
 	return stamp, err
 }
 
 // newMail makes a filing of mail to a run.
-func (e *Engine) newMail(to *Summary, mail history.Event) Item {
+func (e *Engine) newMail(to *port.Summary, mail history.Event) port.Item {
 	item := e.newItem(mail, 0, true)
-	item.Key += to.recipient()
+	item.Key += to.Recipient()
 	return item
-}
-
-// recipient ends the keys of messages to a run: another run may have had the id before, and what
-// was sent to that one must not lie in the place of what is sent to this one.
-func (s *Summary) recipient() string { return "#" + strconv.FormatInt(s.Started.UnixNano(), 36) }
-
-// isFormer says whether an item is a message to a run that had the id before: it ended without
-// reading it, or was resent late.
-func (s *Summary) isFormer(item Item) bool {
-	_, is := item.Event.(history.Mail)
-	return is && !strings.HasSuffix(item.Key, s.recipient())
-}
-
-// name is what records name an item by.
-func (i *Item) name() string {
-	if mail, ok := i.Event.(history.Mail); ok {
-		return mail.Key(0)
-	}
-	return i.Key
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -99,7 +100,7 @@ func TestReplaysWaitForMemory(t *testing.T) {
 		synctest.Wait()
 		require.Zero(w.t, s.begun.Load(), "there is no room for it")
 		_, err := p.engine.Query(p.in(), "r", "sum", nil)
-		require.Equal(w.t, engine.Unavailable, engine.CodeOf(err), "%v", err)
+		require.Equal(w.t, port.Unavailable, port.CodeOf(err), "%v", err)
 		budget.Give(budget.Total())
 		for _, d := range under {
 			require.NoError(w.t, d.wait())

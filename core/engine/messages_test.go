@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -24,10 +25,10 @@ func ask[T any](w *world, do func(ctx context.Context, e *engine.Engine) (T, err
 	return answer, err
 }
 
-func (w *world) code(want engine.Code, err error) {
+func (w *world) code(want port.Code, err error) {
 	w.t.Helper()
 	require.Error(w.t, err)
-	require.Equal(w.t, want, engine.CodeOf(err), "%v", err)
+	require.Equal(w.t, want, port.CodeOf(err), "%v", err)
 }
 
 func (w *world) tryStart(request engine.StartRequest) (created bool, err error) {
@@ -49,7 +50,7 @@ func TestStartIsIdempotent(t *testing.T) {
 			require.False(w.t, created)
 			request.Input = history.Payload("2")
 			_, err = w.tryStart(request)
-			w.code(engine.Conflict, err)
+			w.code(port.Conflict, err)
 			request.Input = history.Payload(" 1 ")
 			w.settle()
 		}
@@ -69,7 +70,7 @@ func TestAnotherInputUnderTheSameID(t *testing.T) {
 			require.NoError(w.t, err)
 			request.Input = history.Payload(pair[1])
 			_, err = w.tryStart(request)
-			w.code(engine.Conflict, err)
+			w.code(port.Conflict, err)
 			w.terminate("r", "t")
 			w.settle()
 		})
@@ -199,23 +200,23 @@ func TestRequestsThatCannotBeRight(t *testing.T) {
 		}
 		for _, bad := range []struct {
 			request engine.StartRequest
-			code    engine.Code
+			code    port.Code
 		}{
-			{engine.StartRequest{Run: string(long), Workflow: "main"}, engine.TooLarge},
-			{engine.StartRequest{Run: "a#b", Workflow: "main"}, engine.Invalid},
-			{engine.StartRequest{Run: "r"}, engine.Invalid},
-			{engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("{")}, engine.Invalid},
-			{engine.StartRequest{Run: "r", Workflow: "main", Input: append(make(history.Payload, history.MaxPayload), '1')}, engine.TooLarge},
+			{engine.StartRequest{Run: string(long), Workflow: "main"}, port.TooLarge},
+			{engine.StartRequest{Run: "a#b", Workflow: "main"}, port.Invalid},
+			{engine.StartRequest{Run: "r"}, port.Invalid},
+			{engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("{")}, port.Invalid},
+			{engine.StartRequest{Run: "r", Workflow: "main", Input: append(make(history.Payload, history.MaxPayload), '1')}, port.TooLarge},
 		} {
 			_, err := w.tryStart(bad.request)
 			w.code(bad.code, err)
 		}
-		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (*engine.Summary, error) { return e.Get(ctx, "nobody") })
-		w.code(engine.NotFound, err)
+		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (*port.Summary, error) { return e.Get(ctx, "nobody") })
+		w.code(port.NotFound, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
 			return e.Signal(ctx, engine.MessageRequest{Run: "nobody"}, "go", nil)
 		})
-		w.code(engine.NotFound, err)
+		w.code(port.NotFound, err)
 		require.Empty(w.t, w.letters)
 	})
 }
@@ -227,15 +228,15 @@ func TestMailToAClosedRun(t *testing.T) {
 		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
 			return e.Signal(ctx, engine.MessageRequest{Run: "r"}, "go", nil)
 		})
-		w.code(engine.Closed, err)
+		w.code(port.Closed, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
 			return e.Terminate(ctx, engine.MessageRequest{Run: "r"}, "")
 		})
-		w.code(engine.Closed, err)
+		w.code(port.Closed, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.UpdateAnswer, error) {
 			return e.Update(ctx, engine.MessageRequest{Run: "r"}, "add", history.Payload("1"))
 		})
-		w.code(engine.Closed, err)
+		w.code(port.Closed, err)
 	})
 }
 
@@ -376,18 +377,18 @@ func TestQueries(t *testing.T) {
 	}
 	inBoth(t, define, func(w *world) {
 		_, err := query(w, "sum")
-		w.code(engine.NotFound, err)
+		w.code(port.NotFound, err)
 		w.start("r", "main", "2")
 		p := w.process("api")
 		_, err = p.engine.Query(p.in(), "r", "sum", nil)
-		w.code(engine.Unavailable, err)
+		w.code(port.Unavailable, err)
 		require.ErrorContains(w.t, err, "not begun")
 		w.settle()
 		answer, err := query(w, "sum")
 		require.NoError(w.t, err)
 		require.Equal(w.t, "2", string(answer))
 		_, err = query(w, "product")
-		w.code(engine.NotFound, err)
+		w.code(port.NotFound, err)
 		require.ErrorContains(w.t, err, "answers sum")
 		w.signal("r", "m1", "go", `"x"`)
 		w.settle()
@@ -397,7 +398,7 @@ func TestQueries(t *testing.T) {
 		w.signal("r", "m2", "go", `"x"`)
 		w.ends("200")
 		_, err = query(w, "sum")
-		w.code(engine.Rejected, err)
+		w.code(port.Rejected, err)
 		require.ErrorContains(w.t, err, "too much")
 	})
 }
@@ -467,7 +468,7 @@ func TestStepsOfARunThatEnded(t *testing.T) {
 		w.pass(2 * time.Second)
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { // has it in memory again
 			_, err := e.Query(ctx, "r", "none", nil)
-			require.Equal(w.t, engine.NotFound, engine.CodeOf(err))
+			require.Equal(w.t, port.NotFound, port.CodeOf(err))
 			return nil
 		}))
 		w.ends(`"done"`)

@@ -5,11 +5,12 @@ import (
 	"errors"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Query asks a run, open or closed, a question that changes nothing. Before its code has run for the first time, and for a moment
-// when it continues as new, a run is [Unavailable] for questions.
+// when it continues as new, a run is [port.Unavailable] for questions.
 func (e *Engine) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
 	if err := errors.Join(validID("run id", run), validName("query", name), validPayload("input", input)); err != nil {
 		return nil, err
@@ -26,12 +27,12 @@ func (e *Engine) Query(ctx context.Context, run, name string, input history.Payl
 	if !asked {
 		return nil, err
 	}
-	var unknown *executor.UnknownQuery
+	var unknown *scheduler.UnknownQuery
 	switch {
 	case err == nil:
 		return answer, nil
 	case errors.As(err, &unknown):
-		return nil, failWith(err, NotFound, "%s", err.Error())
+		return nil, port.Wrapf(err, port.NotFound, "%s", err.Error())
 	}
-	return nil, failWith(err, Rejected, "query %q failed: %v", name, err)
+	return nil, port.Wrapf(err, port.Rejected, "query %q failed: %v", name, err)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // LongestPage is how many runs one page of a listing holds at most; ShortestPage what it holds where nobody says.
@@ -14,12 +15,12 @@ const (
 	ShortestPage = 100
 )
 
-// Get gives a run's summary; one that cannot be read is shown by what else is known: see [Shown].
-func (e *Engine) Get(ctx context.Context, run string) (*Summary, error) {
+// Get gives a run's summary; one that cannot be read is shown by what else is known: see [port.Shown].
+func (e *Engine) Get(ctx context.Context, run string) (*port.Summary, error) {
 	if err := validID("run id", run); err != nil {
 		return nil, err
 	}
-	summary, err := Shown(e.Runs.Summary(ctx, run))
+	summary, err := port.Shown(e.Runs.Summary(ctx, run))
 	if err != nil {
 		return nil, e.found(err, run)
 	}
@@ -28,20 +29,20 @@ func (e *Engine) Get(ctx context.Context, run string) (*Summary, error) {
 
 // found sorts a store's error about one run.
 func (e *Engine) found(err error, run string) error {
-	if errors.Is(err, ErrNoRun) {
-		return failWith(err, NotFound, "there is no run with the id %q", run)
+	if errors.Is(err, port.ErrNoRun) {
+		return port.Wrapf(err, port.NotFound, "there is no run with the id %q", run)
 	}
 	return e.unavailable(err, "the run was not read")
 }
 
 // Wait waits until a run has ended, or the context ends; then it gives the summary as it stands.
-func (e *Engine) Wait(ctx context.Context, run string) (*Summary, error) {
-	return e.WaitUntil(ctx, run, func(summary *Summary) bool { return summary.Status.Closed() })
+func (e *Engine) Wait(ctx context.Context, run string) (*port.Summary, error) {
+	return e.WaitUntil(ctx, run, func(summary *port.Summary) bool { return summary.Status.Closed() })
 }
 
 // WaitUntil waits until done says so of a run's summary, or the context ends; then it gives the summary as it stands.
 // Meanwhile it holds no summary, whose values may be large.
-func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*Summary) bool) (summary *Summary, err error) {
+func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*port.Summary) bool) (summary *port.Summary, err error) {
 	seen := false
 	err = e.until(ctx, run, func() (bool, error) {
 		latest, err := e.Get(ctx, run)
@@ -58,12 +59,12 @@ func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*Summary) 
 }
 
 // List gives runs that match, the latest start first, page by page.
-func (e *Engine) List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error) {
+func (e *Engine) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
 	switch {
 	case query.Limit == 0:
 		query.Limit = ShortestPage
 	case query.Limit < 0 || query.Limit > LongestPage:
-		return nil, "", fail(TooLarge, "a page of %d runs: the limit is from 1 to %d", query.Limit, LongestPage)
+		return nil, "", port.Errorf(port.TooLarge, "a page of %d runs: the limit is from 1 to %d", query.Limit, LongestPage)
 	}
 	page, next, err = e.Directory.List(ctx, query)
 	return page, next, e.unavailable(err, "the runs were not listed")
@@ -71,7 +72,7 @@ func (e *Engine) List(ctx context.Context, query ListQuery) (page []*Summary, ne
 
 // ActivitiesOf gives what is known of pending activities that heartbeat, run long, have failed before or are completed from
 // outside, and of steps that have failed before.
-func (e *Engine) ActivitiesOf(ctx context.Context, run string) ([]*TaskState, error) {
+func (e *Engine) ActivitiesOf(ctx context.Context, run string) ([]*port.TaskState, error) {
 	states, err := e.Tasks.TasksOf(ctx, run)
 	if err == nil && len(states) > 0 {
 		states, err = e.awaited(ctx, run, states)
@@ -81,15 +82,15 @@ func (e *Engine) ActivitiesOf(ctx context.Context, run string) ([]*TaskState, er
 
 // awaited leaves out the states of activities that the run does not wait for: one outlives its activity where a process ended
 // between a result and the state's deletion, or where a first attempt, which keeps no state, was asked to stop.
-func (e *Engine) awaited(ctx context.Context, run string, states []*TaskState) ([]*TaskState, error) {
+func (e *Engine) awaited(ctx context.Context, run string, states []*port.TaskState) ([]*port.TaskState, error) {
 	summary, err := e.Runs.Summary(ctx, run)
-	if errors.Is(err, ErrNoRun) || err == nil && summary.Status.Closed() {
+	if errors.Is(err, port.ErrNoRun) || err == nil && summary.Status.Closed() {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	fold, err := e.fold(ctx, run, summary.Generation)
-	return slices.DeleteFunc(states, func(s *TaskState) bool {
+	return slices.DeleteFunc(states, func(s *port.TaskState) bool {
 		command, pending := fold.Find(s.Seq)
 		s.Step = isStep(command)
 		return s.Generation != summary.Generation || !pending
@@ -116,12 +117,12 @@ func (e *Engine) whichGeneration(ctx context.Context, run string, generation int
 		return summary.Generation, nil
 	}
 	if generation < 1 || generation > summary.Generation {
-		return 0, fail(NotFound, "run %q has generations 1 to %d, not %d", run, summary.Generation, generation)
+		return 0, port.Errorf(port.NotFound, "run %q has generations 1 to %d, not %d", run, summary.Generation, generation)
 	}
 	if generation < summary.Generation {
 		first, err := e.Runs.Records(ctx, run, generation, 0)
 		if err == nil && len(first) == 0 {
-			return 0, fail(NotFound, "the log of generation %d of run %q has been deleted: it ended longer ago than logs are kept", generation, run)
+			return 0, port.Errorf(port.NotFound, "the log of generation %d of run %q has been deleted: it ended longer ago than logs are kept", generation, run)
 		}
 		return generation, e.unavailable(err, "the log was not read")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Rebuilt says what a rebuild found.
@@ -56,7 +57,7 @@ func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, 
 		of, err := e.rebuildRun(ctx, run)
 		mu.Lock()
 		defer mu.Unlock()
-		if done.add(of); err != nil && !errors.Is(err, ErrNoRun) {
+		if done.add(of); err != nil && !errors.Is(err, port.ErrNoRun) {
 			return e.unavailable(err, fmt.Sprintf("run %q was not rebuilt", run))
 		}
 		return nil
@@ -75,7 +76,7 @@ func (e *Engine) sweep(
 ) (next string, err error) {
 	last, place, ours := strings.Cut(cursor, "#")
 	if cursor != "" && !ours {
-		return "", fail(Invalid, "%q is not a cursor of unfinished runs: take it from the page before", cursor)
+		return "", port.Errorf(port.Invalid, "%q is not a cursor of unfinished runs: take it from the page before", cursor)
 	}
 	for {
 		runs, following, err := e.Directory.Unfinished(ctx, place)
@@ -145,7 +146,7 @@ func (e *Engine) nearsItsEnd(ctx context.Context) bool {
 }
 
 func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err error) {
-	view, err := e.Runs.Look(ctx, run, Newest)
+	view, err := e.Runs.Look(ctx, run, port.Newest)
 	if errors.Is(err, history.ErrUnreadable) { // one such run must not keep the others from being brought back
 		return done, e.blockUnreadable(ctx, run, err)
 	} else if err != nil {
@@ -167,14 +168,14 @@ func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err 
 	}
 	done.Sent += len(o.tasks) + len(o.resumes)
 	if steps || len(view.Inbox) > 0 { // a run that only waits is not replayed for it
-		o.resumes = append(o.resumes, Resume{Run: run})
+		o.resumes = append(o.resumes, port.Resume{Run: run})
 	}
 	return done, o.flush(ctx)
 }
 
 // resend sends what the log of an open run has pending, and says whether steps are among it. What its parent asked of it
 // may be lost, too: the parent's own log is all that has it, if nothing of it was filed on disk.
-func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool, err error) {
+func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (steps bool, err error) {
 	fold, err := e.foldView(ctx, o.run, view)
 	if err != nil {
 		return false, err
@@ -197,10 +198,10 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *View) (steps bool,
 }
 
 // answers are the pending commands of the current generation whose answers wait in the inbox.
-func answers(view *View) map[int64]bool {
+func answers(view *port.View) map[int64]bool {
 	answered := map[int64]bool{}
 	for _, item := range view.Inbox {
-		if answer, ok := item.Event.(history.Resolution); ok && generationOf(item.Key) == view.Summary.Generation {
+		if answer, ok := item.Event.(history.Resolution); ok && item.Of() == view.Summary.Generation {
 			answered[answer.Resolves()] = true
 		}
 	}
@@ -213,7 +214,7 @@ func (e *Engine) orphan(ctx context.Context, o *outbox, parent history.Parent) e
 	if there != nil && errors.Is(err, history.ErrUnreadable) { // where it stands is known all the same
 		err = nil
 	}
-	if errors.Is(err, ErrNoRun) || err == nil && there.Generation == parent.Generation && !there.Status.Closed() {
+	if errors.Is(err, port.ErrNoRun) || err == nil && there.Generation == parent.Generation && !there.Status.Closed() {
 		return nil
 	}
 	if err != nil {

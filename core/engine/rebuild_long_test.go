@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -53,10 +54,10 @@ func TestARestartReadsTheEndOfALog(t *testing.T) {
 				w.pass(time.Second / 2)
 				records := len(w.log("r", 1))
 				require.GreaterOrEqual(w.t, records, steps)
-				require.LessOrEqual(w.t, w.restarts(), min(records, engine.NewestRecords))
+				require.LessOrEqual(w.t, w.restarts(), min(records, port.NewestRecords))
 
 				require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Generation: 1, Record: records}))
-				require.LessOrEqual(w.t, w.restarts(), 2*engine.NewestRecords, "of the generation, and of its base")
+				require.LessOrEqual(w.t, w.restarts(), 2*port.NewestRecords, "of the generation, and of its base")
 				w.sends("m", "go", `"x"`)
 				w.ends(fmt.Sprint(2 * steps))
 			})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -80,7 +81,7 @@ func TestRebuildGoesOnAfterAnError(t *testing.T) {
 		w.plan(fault{kind: failBefore, op: "look", subject: "b"})
 		p := w.process("api")
 		_, _, err := p.engine.RebuildPage(p.in(), "")
-		require.Equal(w.t, engine.Unavailable, engine.CodeOf(err))
+		require.Equal(w.t, port.Unavailable, port.CodeOf(err))
 		require.ErrorContains(w.t, err, `run "b" was not rebuilt`)
 		require.Equal(w.t, []engine.Rebuilt{{Open: 3}}, w.pages(0))
 
@@ -92,7 +93,7 @@ func TestRebuildGoesOnAfterAnError(t *testing.T) {
 		require.NoError(w.t, err)
 		require.Equal(w.t, engine.Rebuilt{Open: 3}, done, "where its place is not known any more, the page is done again")
 		_, _, err = p.engine.RebuildPage(p.in(), "b")
-		require.Equal(w.t, engine.Invalid, engine.CodeOf(err))
+		require.Equal(w.t, port.Invalid, port.CodeOf(err))
 		w.settle()
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // A run knows a message by its kind, name and id. This file reads what a run knows of a message
@@ -15,29 +16,29 @@ type recalled struct {
 	// taken: a log has it, so that nothing follows from it a second time.
 	taken bool
 	// at is the record that took it, as far as a note says.
-	at Position
+	at port.Position
 	// lies is its item, which lies in the inbox: taken or not.
-	lies *Item
+	lies *port.Item
 }
 
 // known says whether the run has the message, so that it is not filed again.
 func (r recalled) known() bool { return r.taken || r.lies != nil }
 
 // before is the place before the record that took the message; as it is given where no note says it.
-func (r recalled) before(place Position) Position {
+func (r recalled) before(place port.Position) port.Position {
 	if r.at.Record == 0 {
 		return place
 	}
-	return Position{r.at.Generation, r.at.Record - 1}
+	return port.Position{Generation: r.at.Generation, Record: r.at.Record - 1}
 }
 
 // recall reads what a run knows of a message. Another message of its kind, name and id is a
-// [Conflict].
+// [port.Conflict].
 //
 // The inbox comes first. The author of a record that takes an item writes the note before it deletes
 // the item. So the item is there, or the note, or both.
-func (e *Engine) recall(ctx context.Context, to *Summary, message history.Mail) (known recalled, err error) {
-	key := message.Key(0) + to.recipient()
+func (e *Engine) recall(ctx context.Context, to *port.Summary, message history.Mail) (known recalled, err error) {
+	key := message.Key(0) + to.Recipient()
 	if known.lies, err = e.Runs.Item(ctx, to.Run, key); err == nil {
 		known.at, err = e.Runs.Noted(ctx, to.Run, key)
 	}
@@ -45,7 +46,7 @@ func (e *Engine) recall(ctx context.Context, to *Summary, message history.Mail) 
 	if known.lies != nil {
 		there, _ = known.lies.Event.(history.Mail)
 	}
-	if known.taken = known.at != (Position{}); known.taken && err == nil {
+	if known.taken = known.at != (port.Position{}); known.taken && err == nil {
 		there, err = e.messageAt(ctx, to.Run, known.at, message)
 	}
 	switch {
@@ -53,7 +54,7 @@ func (e *Engine) recall(ctx context.Context, to *Summary, message history.Mail) 
 	case err != nil:
 		return recalled{}, e.unavailable(err, "it was not accepted")
 	case there != nil && !sameMessage(there, message):
-		return recalled{}, fail(Conflict, "run %q was sent another %s with the id %q: give this one an id of its own, or repeat that one as it was",
+		return recalled{}, port.Errorf(port.Conflict, "run %q was sent another %s with the id %q: give this one an id of its own, or repeat that one as it was",
 			to.Run, describeMessage(message), message.MailID())
 	}
 	return known, nil
@@ -61,7 +62,7 @@ func (e *Engine) recall(ctx context.Context, to *Summary, message history.Mail) 
 
 // messageAt reads what the record says that took a message of this name: nil if it is not known any
 // more, as the log was deleted.
-func (e *Engine) messageAt(ctx context.Context, run string, at Position, message history.Mail) (history.Mail, error) {
+func (e *Engine) messageAt(ctx context.Context, run string, at port.Position, message history.Mail) (history.Mail, error) {
 	rec, err := e.Runs.Record(ctx, run, at)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func mailOf(event history.Event) history.Mail {
 
 // recallUnique says whether a run has taken a message whose id no other message can have, and of
 // which there is no note. It reads the log of the present generation.
-func (e *Engine) recallUnique(ctx context.Context, to *Summary, message history.Mail) (recalled, error) {
+func (e *Engine) recallUnique(ctx context.Context, to *port.Summary, message history.Mail) (recalled, error) {
 	present, err := e.presentLedger(ctx, to)
 	if errors.Is(err, history.ErrUnreadable) {
 		return recalled{}, nil

@@ -4,7 +4,8 @@ import (
 	"errors"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -26,15 +27,15 @@ type Replayed struct {
 // Replay runs the code of an exported log against it; no activity is executed. It is how a
 // change is found safe, or not, before it meets the runs that are under way; so a workflow that is not among the definitions
 // blocks, too. The clock only bounds how long workflow code may keep its turn.
-func Replay(clock Clock, definitions []workflow.Definition, export *history.Export) (*Replayed, error) {
-	e, err := New(Ports{Clock: clock}, Config{Definitions: definitions})
+func Replay(clock port.Clock, definitions []workflow.Definition, export *history.Export) (*Replayed, error) {
+	e, err := New(port.Ports{Clock: clock}, Config{Definitions: definitions})
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
 	done := &Replayed{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow, Records: len(export.Records)}
 	if len(export.Records) == 0 {
-		return nil, fail(Invalid, "the exported history of run %q has no records", export.Run)
+		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no records", export.Run)
 	}
 	if closes := export.Records[len(export.Records)-1].Closes(); closes != nil {
 		done.Closed = closes.Status()
@@ -53,7 +54,7 @@ func (e *Engine) replay(export *history.Export) error {
 	if !ok {
 		return e.unregistered(export.Workflow)
 	}
-	exec := executor.New(executor.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
+	exec := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
 	defer exec.Close()
 	records := export.Records
 	err := e.guard(exec, func() error {

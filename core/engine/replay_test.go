@@ -8,6 +8,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
@@ -30,14 +31,14 @@ func TestReplay(t *testing.T) {
 	done, err = engine.Replay(system.Clock{}, definitions, exportOf("twice", "2", "5"))
 	require.NoError(t, err)
 	require.False(t, done.Agrees, "the result counts")
-	require.Equal(t, engine.ReasonNondeterminism, done.Reason)
+	require.Equal(t, port.ReasonNondeterminism, done.Reason)
 	require.Contains(t, done.Message, "result: recorded 5, attempted 4")
 
 	done, err = engine.Replay(system.Clock{}, definitions, exportOf("thrice", "2", "6"))
 	require.NoError(t, err)
 	require.False(t, done.Agrees)
-	require.Equal(t, engine.ReasonUnregistered, done.Reason)
+	require.Equal(t, port.ReasonUnregistered, done.Reason)
 
 	_, err = engine.Replay(system.Clock{}, definitions, &history.Export{Run: "r", Workflow: "twice"})
-	require.Equal(t, engine.Invalid, engine.CodeOf(err))
+	require.Equal(t, port.Invalid, port.CodeOf(err))
 }

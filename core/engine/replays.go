@@ -6,6 +6,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // mostReplays is how many runs are brought back from their logs at one time. It is more than the messages of one batch on AWS
@@ -65,7 +66,7 @@ func (p *places) take(ctx context.Context, run string, bytes int64) (taken int64
 	case p.memory.TryTake(bytes):
 		return bytes, nil
 	}
-	return 0, fail(Unavailable, "the memory of this server is taken, and run %q needs some %d bytes to be replayed: try again", run, bytes)
+	return 0, port.Errorf(port.Unavailable, "the memory of this server is taken, and run %q needs some %d bytes to be replayed: try again", run, bytes)
 }
 
 // hold waits until nobody else holds the run; and if it is to be replayed, until there are a place
@@ -110,19 +111,19 @@ func (e *Engine) hold(ctx context.Context, run string, in *places) (*slot, error
 // Size is about how many bytes are stored of a run: summary, inbox and the log of its current
 // generation. Zero: the store cannot tell.
 func (e *Engine) Size(ctx context.Context, run string) (int64, error) {
-	return e.sizeOf(ctx, run, Sizer.Size)
+	return e.sizeOf(ctx, run, port.Sizer.Size)
 }
 
 // SizeOfSummary is [Engine.Size] without the log: about what [Engine.Get] reads.
 func (e *Engine) SizeOfSummary(ctx context.Context, run string) (int64, error) {
-	return e.sizeOf(ctx, run, Sizer.SizeOfSummary)
+	return e.sizeOf(ctx, run, port.Sizer.SizeOfSummary)
 }
 
-func (e *Engine) sizeOf(ctx context.Context, run string, ask func(Sizer, context.Context, string) (int64, error)) (int64, error) {
+func (e *Engine) sizeOf(ctx context.Context, run string, ask func(port.Sizer, context.Context, string) (int64, error)) (int64, error) {
 	if err := validID("run id", run); err != nil {
 		return 0, err
 	}
-	store, ok := e.Runs.(Sizer)
+	store, ok := e.Runs.(port.Sizer)
 	if !ok {
 		return 0, nil
 	}
@@ -136,7 +137,7 @@ func (e *Engine) sizeOf(ctx context.Context, run string, ask func(Sizer, context
 // SizeOfRecords is about how many bytes are stored of a part of a generation's log: see
 // [Engine.History]. Zero: the store cannot tell.
 func (e *Engine) SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error) {
-	store, ok := e.Runs.(Sizer)
+	store, ok := e.Runs.(port.Sizer)
 	if !ok {
 		return 0, nil
 	}
@@ -147,15 +148,15 @@ func (e *Engine) SizeOfRecords(ctx context.Context, run string, generation, afte
 // size is about how many bytes the store has of a run. Zero where nothing is bounded, or where the
 // store cannot tell.
 func (e *Engine) size(ctx context.Context, run string) int64 {
-	return e.boundedSize(ctx, run, Sizer.Size)
+	return e.boundedSize(ctx, run, port.Sizer.Size)
 }
 
 // sizeOfNewest is size for callers that read a log from its end.
 func (e *Engine) sizeOfNewest(ctx context.Context, run string) int64 {
-	return e.boundedSize(ctx, run, Sizer.SizeOfNewest)
+	return e.boundedSize(ctx, run, port.Sizer.SizeOfNewest)
 }
 
-func (e *Engine) boundedSize(ctx context.Context, run string, ask func(Sizer, context.Context, string) (int64, error)) int64 {
+func (e *Engine) boundedSize(ctx context.Context, run string, ask func(port.Sizer, context.Context, string) (int64, error)) int64 {
 	if e.config.Memory == nil {
 		return 0
 	}
@@ -185,7 +186,7 @@ func (s *slot) replayed() {
 }
 
 // create creates a run. Where its first visit is this process's, it is known then that there is nothing to replay.
-func (e *Engine) create(ctx context.Context, summary *Summary, start Item) error {
+func (e *Engine) create(ctx context.Context, summary *port.Summary, start port.Item) error {
 	err := e.Runs.Create(ctx, summary, start)
 	if err == nil && e.Together {
 		e.live.begins(summary.Run)

@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -114,9 +115,9 @@ func TestResetToAnEarlierGeneration(t *testing.T) {
 	}
 	inBoth(t, only("main", rounds), func(w *world) {
 		run(w)
-		w.code(engine.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 3, Record: 1}))
-		w.code(engine.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 1, Record: 99}))
-		w.code(engine.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 1, Record: len(w.log("r", 1))})) // which closes it
+		w.code(port.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 3, Record: 1}))
+		w.code(port.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 1, Record: 99}))
+		w.code(port.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 1, Record: len(w.log("r", 1))})) // which closes it
 		require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Generation: 1, Record: 2}))
 		ends(w, 4) // its own first generation again, and the second
 		require.Equal(w.t, &history.Base{Generation: 1, Record: 2}, w.log("r", 3)[0].Events[0].(*history.Started).Base)
@@ -133,7 +134,7 @@ func TestResetToAnEarlierGeneration(t *testing.T) {
 			w.settle()
 			w.anew()
 			w.settle()
-			w.code(engine.Invalid, w.resetTo("x", engine.ResetPoint{Generation: 1, Record: 1}))
+			w.code(port.Invalid, w.resetTo("x", engine.ResetPoint{Generation: 1, Record: 1}))
 			w.sends("m", "go", `"b"`)
 			w.ends(`"b"`)
 		})

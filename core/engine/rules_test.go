@@ -14,11 +14,12 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
 // One test for each rule of the protocol, by its name there: the shortest way to the loss that the rule prevents. That each
-// fails without its rule is shown in mutations_test.go. Strong and InboxFirst are rules of the stores: enginetest has them.
+// fails without its rule is shown in mutations_test.go. Strong and InboxFirst are rules of the stores: porttest has them.
 
 var (
 	oneActivity = only("main", func(_ *world, ctx workflow.Context, n int) (int, error) { return workflow.Execute(ctx, callDouble, n) })
@@ -48,7 +49,7 @@ var (
 // activator is a process for resumes that nobody else uses.
 func (w *world) activator() *process { return w.newProcess("activate") }
 
-func look(run string) *letter { return &letter{resume: &engine.Resume{Run: run}} }
+func look(run string) *letter { return &letter{resume: &port.Resume{Run: run}} }
 
 // begun starts a run and leaves the letter that carries its start.
 func (w *world) begun(input string) *letter {
@@ -153,7 +154,7 @@ func TestRuleCreated(t *testing.T) {
 				}
 				hold := w.plan(fault{kind: pause, op: c.puts, role: "api"})
 				type answer struct {
-					summary *engine.Summary
+					summary *port.Summary
 					created bool
 					err     error
 				}
@@ -456,9 +457,9 @@ func TestRuleMark(t *testing.T) {
 		marks := records[len(records)-1].Again
 		require.Len(w.t, marks, 1,
 			"a record that takes up a step must name a marker of unfinished work")
-		view, err := w.store.Look(w.t.Context(), "r", engine.Position{})
+		view, err := w.store.Look(w.t.Context(), "r", port.Position{})
 		require.NoError(w.t, err)
-		require.True(w.t, slices.ContainsFunc(view.Inbox, func(item engine.Item) bool {
+		require.True(w.t, slices.ContainsFunc(view.Inbox, func(item port.Item) bool {
 			return item.Key == marks[0].Key && item.Event.Filing() == marks[0].Filing
 		}), "%v is not in the inbox: %v", marks[0], view.Inbox)
 		w.ends("1")
@@ -572,7 +573,7 @@ func TestRuleDeadFiles(t *testing.T) {
 		require.NoError(w.t, p.engine.DeadResume(p.in(), w.takeOne("resume r with fired#1#0").carried()))
 		require.NotNil(w.t, w.summary("r").Blocked,
 			"a run whose resume was received too often must be blocked")
-		require.Equal(w.t, engine.ReasonUndeliverable, w.summary("r").Blocked.Reason,
+		require.Equal(w.t, port.ReasonUndeliverable, w.summary("r").Blocked.Reason,
 			"the block must say that a resume was received too often")
 		w.unblock("r")
 		w.ends("3")
@@ -632,7 +633,7 @@ func TestRuleUnblockNames(t *testing.T) {
 		"what arrives later": func(w *world) {
 			w.start("r", "main", "1")
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &engine.Block{ID: "mark", Reason: engine.ReasonActivation}))
+			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &port.Block{ID: "mark", Reason: port.ReasonActivation}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

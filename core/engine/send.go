@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // longestDelay is what a queue can delay a message by (SQS: 15 minutes). A timer further away waits in a bucket (rule 8).
@@ -22,11 +23,11 @@ type outbox struct {
 	run        string
 	generation int
 	pending    func(seq int64) (history.Sequenced, bool)
-	again      bool                 // it sends what was sent before, perhaps: activities continue from their states
-	states     map[int64]*TaskState // of activities, once they are known
-	due        []DueTimer
-	resumes    []Resume
-	tasks      []Task
+	again      bool                      // it sends what was sent before, perhaps: activities continue from their states
+	states     map[int64]*port.TaskState // of activities, once they are known
+	due        []port.DueTimer
+	resumes    []port.Resume
+	tasks      []port.Task
 }
 
 func (o *outbox) flush(ctx context.Context) error {
@@ -71,7 +72,7 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 			continue
 		}
 		if cancel, ok := command.(*history.CancelActivity); ok && l.ledger.steps[cancel.Seq()] != nil { // whoever runs it later knows
-			v.e.attempts.cancel(TaskKey{v.run, l.position.Generation, cancel.Seq()})
+			v.e.attempts.cancel(port.TaskKey{Run: v.run, Generation: l.position.Generation, Seq: cancel.Seq()})
 			continue
 		}
 		if ok {
@@ -182,7 +183,7 @@ func (o *outbox) add(ctx context.Context, command history.Command, recorded time
 // activity sends the task of an activity's first attempt. Sent again, it continues from the
 // activity's state.
 func (o *outbox) activity(ctx context.Context, command *history.ScheduleActivity, recorded time.Time) error {
-	task := Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded, Attempt: 1}
+	task := port.Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded, Attempt: 1}
 	if o.again {
 		if err := o.knowStates(ctx); err != nil {
 			return err
@@ -206,12 +207,12 @@ func (o *outbox) knowStates(ctx context.Context) error {
 }
 
 // statesOf reads the states of a generation's activities and steps, by number.
-func (e *Engine) statesOf(ctx context.Context, run string, generation int) (map[int64]*TaskState, error) {
+func (e *Engine) statesOf(ctx context.Context, run string, generation int) (map[int64]*port.TaskState, error) {
 	all, err := e.Tasks.TasksOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	states := make(map[int64]*TaskState, len(all))
+	states := make(map[int64]*port.TaskState, len(all))
 	for _, state := range all {
 		if state.Generation == generation {
 			states[state.Seq] = state
@@ -223,7 +224,7 @@ func (e *Engine) statesOf(ctx context.Context, run string, generation int) (map[
 // continueTask makes of an activity's first task the one that its state calls for. Attempts are
 // counted from where they were. One that waits for its time still waits. One that is completed from
 // outside does not run again: only its time limit is watched.
-func (e *Engine) continueTask(t *Task, state *TaskState) {
+func (e *Engine) continueTask(t *port.Task, state *port.TaskState) {
 	t.Attempt, t.Failed = max(1, state.Attempt), state.Failed
 	switch {
 	case state.Pending:
@@ -236,7 +237,7 @@ func (e *Engine) continueTask(t *Task, state *TaskState) {
 
 // cancelActivity asks an activity to stop; a step runs here, or where nothing but its own deadline reaches it.
 func (o *outbox) cancelActivity(ctx context.Context, command history.Command, seq int64) error {
-	key := TaskKey{o.run, o.generation, seq}
+	key := port.TaskKey{Run: o.run, Generation: o.generation, Seq: seq}
 	if isStep(command) {
 		o.e.attempts.cancel(key)
 		return nil
@@ -246,7 +247,7 @@ func (o *outbox) cancelActivity(ctx context.Context, command history.Command, se
 
 // timer goes to the queue or to a bucket, by the time that is left now (rule 8).
 func (o *outbox) timer(seq int64, at time.Time) {
-	timer := DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq}
+	timer := port.DueTimer{At: at, Run: o.run, Generation: o.generation, Seq: seq}
 	left := at.Sub(o.e.Clock.Now())
 	if left > longestDelay {
 		o.due = append(o.due, timer)
@@ -256,24 +257,24 @@ func (o *outbox) timer(seq int64, at time.Time) {
 }
 
 // firing is the resume that carries a timer's firing.
-func (e *Engine) firing(timer DueTimer, left time.Duration) Resume {
+func (e *Engine) firing(timer port.DueTimer, left time.Duration) port.Resume {
 	item := e.newItem(&history.TimerFired{Seq: timer.Seq}, timer.Generation, false)
-	return Resume{Run: timer.Run, Delay: max(left, 0), Carries: &item}
+	return port.Resume{Run: timer.Run, Delay: max(left, 0), Carries: &item}
 }
 
 // child starts a child run: summary and start in one transaction, if there is none; then a resume.
 func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
-	summary := &Summary{Run: childID(command, parent), Workflow: command.Workflow, Generation: 1, Status: history.Running,
+	summary := &port.Summary{Run: childID(command, parent), Workflow: command.Workflow, Generation: 1, Status: history.Running,
 		Started: o.e.Clock.Now(), Input: command.Input, Attributes: command.Attributes, Parent: parent}
 	err := o.e.create(ctx, summary, o.e.startItem(summary))
-	if errors.Is(err, ErrTaken) {
+	if errors.Is(err, port.ErrTaken) {
 		return o.childTaken(ctx, command, summary)
 	}
 	if err != nil {
 		return err
 	}
-	o.resumes = append(o.resumes, Resume{Run: summary.Run})
+	o.resumes = append(o.resumes, port.Resume{Run: summary.Run})
 	return o.leaveLate(ctx, command)
 }
 
@@ -284,7 +285,7 @@ func (o *outbox) leaveLate(ctx context.Context, command *history.StartChild) err
 		return nil
 	}
 	parent, err := o.e.Runs.Summary(ctx, o.run)
-	if errors.Is(err, ErrNoRun) || err == nil && parent.Generation == o.generation && !parent.Status.Closed() {
+	if errors.Is(err, port.ErrNoRun) || err == nil && parent.Generation == o.generation && !parent.Status.Closed() {
 		return nil
 	}
 	if err != nil {
@@ -295,7 +296,7 @@ func (o *outbox) leaveLate(ctx context.Context, command *history.StartChild) err
 
 // childTaken is what follows when there is a run of the child's id: it is the child itself, perhaps closed by now, or it is
 // somebody else's.
-func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wanted *Summary) error {
+func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wanted *port.Summary) error {
 	there, err := o.e.Runs.Summary(ctx, wanted.Run)
 	switch {
 	case err != nil:
@@ -307,7 +308,7 @@ func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wa
 	case there.Status.Closed():
 		return o.tell(ctx, there.Parent, resolved(there))
 	}
-	o.resumes = append(o.resumes, Resume{Run: there.Run})
+	o.resumes = append(o.resumes, port.Resume{Run: there.Run})
 	return o.leaveLate(ctx, command)
 }
 
@@ -321,14 +322,14 @@ func childID(command *history.StartChild, parent *history.Parent) string {
 
 // tell files a child's end in its parent's inbox, and resumes the parent.
 func (o *outbox) tell(ctx context.Context, parent *history.Parent, event *history.ChildResolved) error {
-	if _, _, err := o.e.Runs.File(ctx, parent.Run, o.e.newItem(event, parent.Generation, false)); err != nil && !errors.Is(err, ErrNoRun) {
+	if _, _, err := o.e.Runs.File(ctx, parent.Run, o.e.newItem(event, parent.Generation, false)); err != nil && !errors.Is(err, port.ErrNoRun) {
 		return err
 	}
-	o.resumes = append(o.resumes, Resume{Run: parent.Run})
+	o.resumes = append(o.resumes, port.Resume{Run: parent.Run})
 	return nil
 }
 
-func resolved(child *Summary) *history.ChildResolved {
+func resolved(child *port.Summary) *history.ChildResolved {
 	return &history.ChildResolved{Seq: child.Parent.Seq, Result: child.Result, Failure: child.Failure}
 }
 
@@ -342,7 +343,7 @@ func (o *outbox) cancelChild(ctx context.Context, seq int64) error {
 	child := command.(*history.StartChild)
 	cancel := func(id string) history.Event { return history.NewCancel(id, "its parent cancelled it") }
 	err := o.mailChild(ctx, child, cancel)
-	if !errors.Is(err, ErrNoRun) {
+	if !errors.Is(err, port.ErrNoRun) {
 		return err
 	}
 	if err := o.child(ctx, child); err != nil {
@@ -366,13 +367,13 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 	if _, _, err := o.e.Runs.File(ctx, child, o.e.newMail(there, event)); err != nil {
 		return err
 	}
-	o.resumes = append(o.resumes, Resume{Run: child})
+	o.resumes = append(o.resumes, port.Resume{Run: child})
 	return nil
 }
 
 // close does what a closing record asks for (rule 6): the parent is told, or the next generation resumed; children that the
 // run leaves behind are told, too.
-func (o *outbox) close(ctx context.Context, summary *Summary, closes history.Terminal, pending []history.Sequenced) error {
+func (o *outbox) close(ctx context.Context, summary *port.Summary, closes history.Terminal, pending []history.Sequenced) error {
 	for _, command := range pending {
 		var err error
 		switch command := command.(type) {
@@ -388,10 +389,10 @@ func (o *outbox) close(ctx context.Context, summary *Summary, closes history.Ter
 	switch {
 	case closes == nil:
 	case !closes.Status().Closed():
-		o.resumes = append(o.resumes, Resume{Run: o.run})
+		o.resumes = append(o.resumes, port.Resume{Run: o.run})
 	case summary.Parent != nil:
-		ended := Summary{Parent: summary.Parent} // the run's own may show another generation by now
-		ended.close(closes, time.Time{})
+		ended := port.Summary{Parent: summary.Parent} // the run's own may show another generation by now
+		ended.End(closes, time.Time{})
 		return o.tell(ctx, summary.Parent, resolved(&ended))
 	}
 	return nil
@@ -406,7 +407,7 @@ func (o *outbox) leaveChild(ctx context.Context, command *history.StartChild) (e
 		err = o.mailChild(ctx, command, func(id string) history.Event { return history.NewCancel(id, "its parent closed") })
 	case history.AbandonChildren:
 	}
-	if errors.Is(err, ErrNoRun) {
+	if errors.Is(err, port.ErrNoRun) {
 		return nil
 	}
 	return err

@@ -10,11 +10,12 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
-func (w *world) activities() []*engine.TaskState {
+func (w *world) activities() []*port.TaskState {
 	w.t.Helper()
-	states, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*engine.TaskState, error) {
+	states, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*port.TaskState, error) {
 		return e.ActivitiesOf(ctx, "r")
 	})
 	require.NoError(w.t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -238,7 +239,7 @@ func TestNoPutTakesOffAMark(t *testing.T) {
 		hold.release()
 		require.Error(w.t, resetting.wait())
 		w.settle()
-		require.Equal(w.t, engine.ReasonUndeliverable, w.summary("r").Blocked.Reason)
+		require.Equal(w.t, port.ReasonUndeliverable, w.summary("r").Blocked.Reason)
 		w.unblock("r")
 		w.signal("r", "m1", "go", `"a"`)
 		w.signal("r", "m2", "go", `"b"`)
@@ -344,7 +345,7 @@ func TestOneTimeForAllOfADecision(t *testing.T) {
 			<-time.After(time.Second)
 			require.NoError(w.t, w.deliver(w.activator(), look("r")).wait())
 			w.plan(fault{kind: crashBefore, op: "send-tasks", role: "activate"})
-			w.put(look("r"), &letter{resume: &engine.Resume{Run: "r"}, ready: time.Now().Add(2 * time.Minute)})
+			w.put(look("r"), &letter{resume: &port.Resume{Run: "r"}, ready: time.Now().Add(2 * time.Minute)})
 			_ = deciding.wait()
 			w.ends("2")
 		})

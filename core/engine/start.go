@@ -13,14 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/history"
-)
-
-// Limits of what callers give. Each is an error that names it.
-const (
-	LongestID   = 200      // bytes, of a run or a mail
-	LongestName = 100      // bytes, of a workflow, signal, update, query, attribute, type of failure
-	LongestText = 64 << 10 // bytes, of a reason or a failure's message
-
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // StartRequest asks for a run.
@@ -36,9 +29,9 @@ type StartRequest struct {
 }
 
 // Start starts a run. It is idempotent by the run's id: the same start again finds the run that is there (created is
-// false); another start under the same id is a [Conflict]. An input that does not fit the registered workflow
-// is [Invalid]. When it returns without an error, the start is durable.
-func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summary, created bool, err error) {
+// false); another start under the same id is a [port.Conflict]. An input that does not fit the registered workflow
+// is [port.Invalid]. When it returns without an error, the start is durable.
+func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *port.Summary, created bool, err error) {
 	if request.Run == "" {
 		request.Run = e.NewID()
 	}
@@ -48,29 +41,29 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 	if err := e.fitting.check("input of workflow", request.Workflow, request.Input, e.registry.FitsWorkflow); err != nil {
 		return nil, false, err
 	}
-	summary = &Summary{Run: request.Run, Workflow: request.Workflow, Generation: 1, Status: history.Running, Started: e.Clock.Now().UTC(),
+	summary = &port.Summary{Run: request.Run, Workflow: request.Workflow, Generation: 1, Status: history.Running, Started: e.Clock.Now().UTC(),
 		Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
 	summary.Start = item.Event.Filing()
 	if !e.Together { // message first: its summary put and its caller dead, a start would pend for ever (rule 1)
 		carrying := item
-		if err := e.Queue.SendResumes(ctx, Resume{Run: summary.Run, Carries: &carrying, Creates: summary}); err != nil {
+		if err := e.Queue.SendResumes(ctx, port.Resume{Run: summary.Run, Carries: &carrying, Creates: summary}); err != nil {
 			return nil, false, e.unavailable(err, "the run was not started")
 		}
 	}
 	err = e.create(ctx, summary, item)
 	switch {
-	case errors.Is(err, ErrTaken):
+	case errors.Is(err, port.ErrTaken):
 		summary, created, err = e.startTaken(ctx, request, summary.Start)
 		if err == nil && e.Together { // who put it may not have resumed it
-			err = e.unavailable(e.Queue.SendResumes(ctx, Resume{Run: summary.Run}), "the run was not resumed")
+			err = e.unavailable(e.Queue.SendResumes(ctx, port.Resume{Run: summary.Run}), "the run was not resumed")
 		}
 		return summary, created, err
 	case err != nil:
 		return nil, false, e.unavailable(err, "the run was not started")
 	}
 	if e.Together {
-		err = e.Queue.SendResumes(ctx, Resume{Run: summary.Run})
+		err = e.Queue.SendResumes(ctx, port.Resume{Run: summary.Run})
 	}
 	return summary, true, e.unavailable(err, "the run was not resumed")
 }
@@ -78,7 +71,7 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *Summ
 // startTaken is what follows when there is a run of this id. The receiver of this start's message
 // may have created it.
 func (e *Engine) startTaken(ctx context.Context, request StartRequest, start string,
-) (*Summary, bool, error) {
+) (*port.Summary, bool, error) {
 	there, err := e.Runs.Summary(ctx, request.Run)
 	if err != nil {
 		return nil, false, e.unavailable(err, "the run that has this id was not found out about")
@@ -96,13 +89,13 @@ func (e *Engine) startTaken(ctx context.Context, request StartRequest, start str
 		}
 	}
 	if !sameStart(original, request.Workflow, request.Input) {
-		return nil, false, fail(Conflict, "a run with the id %q exists, of workflow %s with another input: choose another id, or leave it out",
+		return nil, false, port.Errorf(port.Conflict, "a run with the id %q exists, of workflow %s with another input: choose another id, or leave it out",
 			request.Run, there.Workflow)
 	}
 	return there, false, nil
 }
 
-func (e *Engine) firstStart(ctx context.Context, there *Summary) (*Summary, error) {
+func (e *Engine) firstStart(ctx context.Context, there *port.Summary) (*port.Summary, error) {
 	records, err := e.Runs.Records(ctx, there.Run, 1, 0)
 	if err != nil {
 		return nil, e.unavailable(err, "the run that has this id was not found out about")
@@ -117,8 +110,8 @@ func (e *Engine) firstStart(ctx context.Context, there *Summary) (*Summary, erro
 }
 
 // reuse begins a new generation of a run that has ended.
-func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary) (*Summary, bool, error) {
-	summary := &Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
+func (e *Engine) reuse(ctx context.Context, request StartRequest, there *port.Summary) (*port.Summary, bool, error) {
+	summary := &port.Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
 		Started: later(e.Clock.Now().UTC(), there.Started.Add(1)), Input: request.Input, Attributes: request.Attributes}
 	before, err := e.readLedger(ctx, there.Run, there.Generation)
 	if err != nil {
@@ -137,7 +130,7 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 	}
 	created := true
 	err = e.Runs.Put(ctx, reuseCommit(summary, item))
-	if errors.Is(err, ErrTaken) {
+	if errors.Is(err, port.ErrTaken) {
 		request.Reuse = false // this start, or another one, has begun: it may even have ended
 		summary, created, err = e.startTaken(ctx, request, summary.Start)
 	}
@@ -148,25 +141,25 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *Summary
 }
 
 // reuseCommit begins the next generation of a run that has ended.
-func reuseCommit(summary *Summary, start Item) *Commit {
-	return &Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
+func reuseCommit(summary *port.Summary, start port.Item) *port.Commit {
+	return &port.Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
 }
 
-func sameStart(there *Summary, workflow string, input history.Payload) bool {
+func sameStart(there *port.Summary, workflow string, input history.Payload) bool {
 	return there.Workflow == workflow && sameJSON(there.Input, input)
 }
 
 // startItem is the item that begins a summary's generation.
-func (e *Engine) startItem(summary *Summary) Item {
+func (e *Engine) startItem(summary *port.Summary) port.Item {
 	started := history.NewStarted(summary.Generation, summary.Workflow, summary.Input, e.seed())
 	started.Parent, started.Attributes = summary.Parent, summary.Attributes
 	return e.newItem(started, summary.Generation, true)
 }
 
 // newItem makes a filing of an event.
-func (e *Engine) newItem(event history.Event, generation int, durable bool) Item {
+func (e *Engine) newItem(event history.Event, generation int, durable bool) port.Item {
 	history.File(event, e.newFiling())
-	return Item{Key: event.Key(generation), Event: event, Stamp: e.Clock.Now().UnixNano(), Durable: durable}
+	return port.Item{Key: event.Key(generation), Event: event, Stamp: e.Clock.Now().UnixNano(), Durable: durable}
 }
 
 // filingLength of 60 random bits tells apart the few filings that one key ever has.
@@ -185,7 +178,7 @@ func (e *Engine) numberOfNone() int64 {
 func (e *Engine) seed() uint64 { return binary.LittleEndian.Uint64([]byte(e.NewID())) }
 
 // fileCarried files what a resume carries, before the run is read (rule 1).
-func (e *Engine) fileCarried(ctx context.Context, message Resume) error {
+func (e *Engine) fileCarried(ctx context.Context, message port.Resume) error {
 	var err error
 	switch {
 	case message.Creates != nil && message.Creates.Generation > 1:
@@ -197,11 +190,11 @@ func (e *Engine) fileCarried(ctx context.Context, message Resume) error {
 		item.Event = history.Refile(item.Event, e.newFiling())
 		_, _, err = e.Runs.File(ctx, message.Run, item)
 	}
-	if err != nil && !errors.Is(err, ErrTaken) && !errors.Is(err, ErrNoRun) {
+	if err != nil && !errors.Is(err, port.ErrTaken) && !errors.Is(err, port.ErrNoRun) {
 		return err
 	}
 	if answer, ok := message.Carries.Event.(*history.ActivityResolved); ok { // its sender could not: see resolve
-		key := TaskKey{message.Run, generationOf(message.Carries.Key), answer.Seq}
+		key := port.TaskKey{Run: message.Run, Generation: message.Carries.Of(), Seq: answer.Seq}
 		return e.Tasks.DeleteTask(ctx, key)
 	}
 	return nil
@@ -223,30 +216,30 @@ func validate(request StartRequest) error {
 func validAttributes(attributes history.Attributes) error {
 	switch err := attributes.Check(); {
 	case errors.Is(err, history.ErrLimit):
-		return fail(TooLarge, "%v", err)
+		return port.Errorf(port.TooLarge, "%v", err)
 	case err != nil:
-		return fail(Invalid, "%v", err)
+		return port.Errorf(port.Invalid, "%v", err)
 	}
 	return nil
 }
 
 func validText(what, text string) error {
-	if len(text) > LongestText {
-		return fail(TooLarge, "the %s has %d bytes, the limit is %d", what, len(text), LongestText)
+	if len(text) > port.LongestText {
+		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d", what, len(text), port.LongestText)
 	}
 	return nil
 }
 
 func validID(what, id string) error {
 	switch {
-	case len(id) > LongestID:
-		return fail(TooLarge, "the %s has %d bytes, the limit is %d", what, len(id), LongestID)
+	case len(id) > port.LongestID:
+		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d", what, len(id), port.LongestID)
 	case id == "." || id == "..":
-		return fail(Invalid, "the %s %q is not allowed: in an address it would mean another place", what, id)
+		return port.Errorf(port.Invalid, "the %s %q is not allowed: in an address it would mean another place", what, id)
 	case !utf8.ValidString(id) || strings.ContainsRune(id, utf8.RuneError): // what stands for text that was not Unicode is the same for all such text
-		return fail(Invalid, "the %s is not valid Unicode", what)
+		return port.Errorf(port.Invalid, "the %s is not valid Unicode", what)
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '#' || r == '/' }):
-		return fail(Invalid, "the %s %q has a character that is not allowed: no control characters, no # and no /", what, id)
+		return port.Errorf(port.Invalid, "the %s %q has a character that is not allowed: no control characters, no # and no /", what, id)
 	}
 	return nil
 }
@@ -259,27 +252,27 @@ func plainText(text string) bool {
 func validName(what, name string) error {
 	switch {
 	case name == "":
-		return fail(Invalid, "the name of the %s is missing", what)
+		return port.Errorf(port.Invalid, "the name of the %s is missing", what)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError):
-		return fail(Invalid, "the name of the %s is not valid Unicode", what)
-	case len(name) > LongestName:
-		return fail(TooLarge, "the name of the %s has %d bytes, the limit is %d", what, len(name), LongestName)
+		return port.Errorf(port.Invalid, "the name of the %s is not valid Unicode", what)
+	case len(name) > port.LongestName:
+		return port.Errorf(port.TooLarge, "the name of the %s has %d bytes, the limit is %d", what, len(name), port.LongestName)
 	case !plainText(name):
-		return fail(Invalid, "the name of the %s, %q, must be UTF-8 without control characters", what, name)
+		return port.Errorf(port.Invalid, "the name of the %s, %q, must be UTF-8 without control characters", what, name)
 	}
 	return nil
 }
 
 func validPayload(what string, payload history.Payload) error {
 	if len(payload) > history.MaxPayload {
-		return fail(TooLarge, "the %s has %d bytes, the limit is %d: store it elsewhere and pass where it is", what, len(payload), history.MaxPayload)
+		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d: store it elsewhere and pass where it is", what, len(payload), history.MaxPayload)
 	}
 	if payload != nil && !json.Valid(payload) {
 		var value any
-		return fail(Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
+		return port.Errorf(port.Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
 	}
 	if history.TooDeep(payload) {
-		return fail(TooLarge, "the %s is nested more deeply than %d levels", what, history.MaxDepth)
+		return port.Errorf(port.TooLarge, "the %s is nested more deeply than %d levels", what, history.MaxDepth)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // steps are those that a visit runs. A lone one runs in the visit's own goroutine; several run side by side.
@@ -20,12 +21,12 @@ type steps struct {
 	ended      []stepEnd
 	woken      chan struct{}
 	left       []history.Tried // not begun, or not to be retried in time: to be handed over
-	kept       []TaskKey       // of steps whose failed attempts are in the table; under mu
+	kept       []port.TaskKey  // of steps whose failed attempts are in the table; under mu
 }
 
 // step is one of them.
 type step struct {
-	key       TaskKey
+	key       port.TaskKey
 	origin    int // generation whose log has the command
 	command   *history.ScheduleActivity
 	perform   registry.Activity
@@ -94,7 +95,7 @@ func (v *visit) startStep(command *history.ScheduleActivity, perform registry.Ac
 	if s.running == nil {
 		s.running = map[int64]*step{}
 	}
-	key := TaskKey{v.run, v.slot.live.position.Generation, command.Seq()}
+	key := port.TaskKey{Run: v.run, Generation: v.slot.live.position.Generation, Seq: command.Seq()}
 	begun := &step{key: key, command: command, perform: perform, of: s, scheduled: v.slot.live.scheduled(command.Seq()),
 		origin: v.slot.live.origin(command.Seq()),
 		tried:  v.slot.live.ledger.tried(command.Seq()), underway: v.e.attempts.begin(key)}
@@ -137,7 +138,7 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			return result
 		}
 		if a.violation != nil {
-			s.blocks = &blockedError{ReasonViolation,
+			s.blocks = &blockedError{port.ReasonViolation,
 				fmt.Sprintf("step %s (seq %d): %s", s.command.Activity, s.key.Seq, a.violation.Error())}
 			return nil
 		}
@@ -159,7 +160,7 @@ func (v *visit) saveTried(ctx context.Context, s *step, failure *history.Failure
 		return
 	}
 	s.of.keep(s.key)
-	err := v.e.Tasks.SaveTask(ctx, &TaskState{TaskKey: s.key, Activity: s.command.Activity, Attempt: s.tried.Count() + 1,
+	err := v.e.Tasks.SaveTask(ctx, &port.TaskState{TaskKey: s.key, Activity: s.command.Activity, Attempt: s.tried.Count() + 1,
 		Failure: failure.Error(), Next: s.tried.Next, Failed: s.tried.Attempts})
 	if err != nil && ctx.Err() == nil {
 		v.e.warn(ctx, "a failed attempt of a step was not stored", "run", v.run, "step", s.command.ID, "error", err)
@@ -168,17 +169,17 @@ func (v *visit) saveTried(ctx context.Context, s *step, failure *history.Failure
 }
 
 // keep notes that the table has a state of a step.
-func (s *steps) keep(key TaskKey) {
+func (s *steps) keep(key port.TaskKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept = append(s.kept, key)
 }
 
 // forget gives the states that are of no more use: all but those of steps that are handed over.
-func (s *steps) forget() (ended []TaskKey) {
+func (s *steps) forget() (ended []port.TaskKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ended = slices.DeleteFunc(s.kept, func(key TaskKey) bool { return s.has(key.Seq) })
+	ended = slices.DeleteFunc(s.kept, func(key port.TaskKey) bool { return s.has(key.Seq) })
 	s.kept = nil
 	return ended
 }

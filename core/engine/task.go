@@ -1,18 +1,20 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Task executes one attempt of an activity: functions/task. nil: the message may be acknowledged, since the result is filed
 // and the run resumed, or the next attempt is sent (PROTOCOL.md rules 1 and 9).
 //
 // The deadline is that of the invocation: an attempt that would go on longer has failed, and is tried again. Zero: there is none.
-func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
+func (e *Engine) Task(ctx context.Context, deadline time.Time, t port.Task) error {
 	if t.Expire {
 		return e.expire(ctx, t)
 	}
@@ -29,7 +31,7 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 		return e.resolve(ctx, t, &history.ActivityResolved{Failure: history.CancelFailure("cancelled before it began"), Number: t.Attempt}, true)
 	}
 	a := e.newAttempt(t.Key(), t.Command, t.Attempt, t.Scheduled, e.newBudget(deadline))
-	a.origin = t.origin()
+	a.origin = cmp.Or(t.Origin, t.Generation)
 	a.checkStart(t, state)
 	if a.failure == nil {
 		if err := e.attempt(ctx, a, t, state, under); err != nil {
@@ -53,12 +55,12 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t Task) error {
 
 // tracked says whether an activity's state is kept in the table from its first attempt on: it
 // heartbeats, or runs long, or must begin in time.
-func tracked(t Task) bool {
+func tracked(t port.Task) bool {
 	o := t.Command.Options
-	return t.Attempt > 1 || o.Heartbeat > 0 || o.ScheduleToStart > 0 || o.StartToClose < 0 || o.StartToClose > startToClose
+	return t.Attempt > 1 || o.Heartbeat > 0 || o.ScheduleToStart > 0 || o.StartToClose < 0 || o.StartToClose > port.StartToClose
 }
 
-func (e *Engine) loadTask(ctx context.Context, t Task) (*TaskState, error) {
+func (e *Engine) loadTask(ctx context.Context, t port.Task) (*port.TaskState, error) {
 	if !tracked(t) {
 		return nil, nil
 	}
@@ -67,7 +69,7 @@ func (e *Engine) loadTask(ctx context.Context, t Task) (*TaskState, error) {
 
 // checkStart fails an attempt that waited for a worker for too long. One that has a state has begun
 // before, in an invocation that ended or that received the same message.
-func (t *try) checkStart(task Task, state *TaskState) {
+func (t *try) checkStart(task port.Task, state *port.TaskState) {
 	limit := t.command.Options.ScheduleToStart
 	if state != nil {
 		return
@@ -79,8 +81,8 @@ func (t *try) checkStart(task Task, state *TaskState) {
 }
 
 // attempt runs the author's function, with what a task has beyond a step: a state that others see, a token.
-func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, under *underway) error {
-	mine := &TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt, Started: a.started}
+func (e *Engine) attempt(ctx context.Context, a *try, t port.Task, state *port.TaskState, under *underway) error {
+	mine := &port.TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt, Started: a.started}
 	if state != nil {
 		mine.Details, mine.Failure = state.Details, state.Failure
 		a.details = state.Details
@@ -102,7 +104,7 @@ func (e *Engine) attempt(ctx context.Context, a *try, t Task, state *TaskState, 
 }
 
 // beat records a heartbeat. Its error says that the run asked the activity to stop.
-func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payload) error {
+func (e *Engine) beat(ctx context.Context, mine *port.TaskState, details history.Payload) error {
 	there, err := e.Tasks.LoadTask(ctx, mine.TaskKey)
 	if err != nil {
 		return nil //nolint:nilerr // the attempt is alive, and its result counts: the next beat may get through
@@ -119,22 +121,22 @@ func (e *Engine) beat(ctx context.Context, mine *TaskState, details history.Payl
 	return nil
 }
 
-func (t *try) resolved(task Task) *history.ActivityResolved {
+func (t *try) resolved(task port.Task) *history.ActivityResolved {
 	return &history.ActivityResolved{Result: t.result, Failure: t.failure, Started: t.started, Number: t.number,
 		Worker: t.e.config.Worker, Attempts: task.Failed}
 }
 
 // resolve files the answer of an activity, then resumes its run. The activity has run, and is not to run
 // again because the table does not take the answer now: then a resume carries it (rule 1).
-func (e *Engine) resolve(ctx context.Context, t Task, event *history.ActivityResolved, tracked bool) error {
+func (e *Engine) resolve(ctx context.Context, t port.Task, event *history.ActivityResolved, tracked bool) error {
 	event.Seq = t.Command.Seq()
 	item := e.newItem(event, t.Generation, false)
 	err := e.fileAnswer(ctx, t, item, tracked)
-	if e.Together || !errors.Is(err, ErrUnavailable) {
+	if e.Together || !errors.Is(err, port.ErrUnavailable) {
 		return err
 	}
 	e.warn(ctx, "an answer was not stored, and is sent instead", "run", t.Run, "activity", t.Command.Activity, "error", err)
-	return e.Queue.SendResumes(ctx, Resume{Run: t.Run, Carries: &item, Delay: spread(event.Seq)})
+	return e.Queue.SendResumes(ctx, port.Resume{Run: t.Run, Carries: &item, Delay: spread(event.Seq)})
 }
 
 // halfTime leaves half of the time for another way, where there is one.
@@ -147,13 +149,13 @@ func (e *Engine) halfTime(ctx context.Context) (context.Context, context.CancelF
 }
 
 // fileAnswer files an answer, resumes the run, and deletes what is known of the activity.
-func (e *Engine) fileAnswer(ctx context.Context, t Task, item Item, tracked bool) error {
+func (e *Engine) fileAnswer(ctx context.Context, t port.Task, item port.Item, tracked bool) error {
 	ctx, cancel := e.halfTime(ctx)
 	defer cancel()
-	if _, _, err := e.Runs.File(ctx, t.Run, item); err != nil && !errors.Is(err, ErrNoRun) {
+	if _, _, err := e.Runs.File(ctx, t.Run, item); err != nil && !errors.Is(err, port.ErrNoRun) {
 		return err
 	}
-	if err := e.Queue.SendResumes(ctx, Resume{Run: t.Run}); err != nil { // "there already" is as good, and is followed by a resume all the same
+	if err := e.Queue.SendResumes(ctx, port.Resume{Run: t.Run}); err != nil { // "there already" is as good, and is followed by a resume all the same
 		return err
 	}
 	if !tracked {
@@ -170,7 +172,7 @@ func spread(seq int64) time.Duration {
 }
 
 // again sends the next attempt; then this one may be acknowledged.
-func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, under *underway) error {
+func (e *Engine) again(ctx context.Context, t port.Task, a *try, wait time.Duration, under *underway) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil {
 		return err
@@ -178,7 +180,7 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 	cancelled := state != nil && state.Cancelled
 	next := e.nextAttempt(t, a, wait)
 	if !cancelled {
-		known := TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: next.Attempt,
+		known := port.TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: next.Attempt,
 			Failure: a.failure.Error(), Next: next.Sent, Failed: next.Failed}
 		if state != nil {
 			known.Details = state.Details
@@ -197,18 +199,18 @@ func (e *Engine) again(ctx context.Context, t Task, a *try, wait time.Duration, 
 }
 
 // nextAttempt gives the task of the next attempt, which is due after a wait.
-func (e *Engine) nextAttempt(t Task, a *try, wait time.Duration) Task {
+func (e *Engine) nextAttempt(t port.Task, a *try, wait time.Duration) port.Task {
 	t.Attempt, t.Failed, t.Sent = t.Attempt+1, keep(t.Failed, a.failed()), e.Clock.Now().Add(wait)
 	return t
 }
 
 // againAnyway is again for an attempt that has run here, and is not to run again because the table does
 // not take what is known of it. The next attempt reads whether it is cancelled before it runs.
-func (e *Engine) againAnyway(ctx context.Context, t Task, a *try, wait time.Duration, under *underway) error {
+func (e *Engine) againAnyway(ctx context.Context, t port.Task, a *try, wait time.Duration, under *underway) error {
 	half, cancel := e.halfTime(ctx)
 	defer cancel()
 	err := e.again(half, t, a, wait, under)
-	if e.Together || !errors.Is(err, ErrUnavailable) {
+	if e.Together || !errors.Is(err, port.ErrUnavailable) {
 		return err
 	}
 	e.warn(ctx, "an attempt was not noted", "run", t.Run, "activity", t.Command.Activity, "error", err)
@@ -216,14 +218,14 @@ func (e *Engine) againAnyway(ctx context.Context, t Task, a *try, wait time.Dura
 }
 
 // sendTask sends a task after a wait, or as long before as a queue can delay it: then it is sent again.
-func (e *Engine) sendTask(ctx context.Context, t Task, wait time.Duration) error {
+func (e *Engine) sendTask(ctx context.Context, t port.Task, wait time.Duration) error {
 	t.Delay = delayable(wait)
 	return e.Queue.SendTasks(ctx, t)
 }
 
 // cancelActivity asks an activity to stop: at once if it runs here, else when it heartbeats or is to be tried again. An attempt here
 // that loaded its state before the mark was there had begun by then: it is told after.
-func (e *Engine) cancelActivity(ctx context.Context, key TaskKey) error {
+func (e *Engine) cancelActivity(ctx context.Context, key port.TaskKey) error {
 	if err := e.Tasks.CancelTask(ctx, key); err != nil {
 		return err
 	}

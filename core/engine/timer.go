@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // lookAhead is how far functions/timer looks: what is due within it is handed to the queue, delayed to the second.
@@ -17,7 +19,7 @@ func (e *Engine) FireDue(ctx context.Context) (fired int, err error) {
 		if err != nil || len(timers) == 0 {
 			return fired, err
 		}
-		resumes := make([]Resume, len(timers))
+		resumes := make([]port.Resume, len(timers))
 		for i, timer := range timers {
 			resumes[i] = e.firing(timer, timer.At.Sub(now))
 		}

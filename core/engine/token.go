@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // longestPending is how long an attempt may wait to be completed from outside where its call sets no limit.
@@ -19,13 +20,13 @@ const longestPending = 30 * 24 * time.Hour
 // tokenBody is what a token is made of, with a signature. It holds no randomness: without the key, 256 random bits, nobody can
 // make the signature, and the same attempt may well have the same token twice.
 type tokenBody struct {
-	TaskKey
+	port.TaskKey
 	Attempt int   `json:"attempt"`
 	Expires int64 `json:"expires"` // milliseconds since 1970
 }
 
 // token makes the key to one attempt.
-func (e *Engine) token(key TaskKey, number int, expires time.Time) string {
+func (e *Engine) token(key port.TaskKey, number int, expires time.Time) string {
 	body, err := json.Marshal(tokenBody{key, number, expires.UnixMilli()})
 	if err != nil {
 		panic("a key always encodes: " + err.Error())
@@ -52,7 +53,7 @@ func (t *try) patience() time.Duration {
 }
 
 // await leaves an attempt to be completed from outside, and has it looked at when its time is over.
-func (e *Engine) await(ctx context.Context, t Task, a *try) error {
+func (e *Engine) await(ctx context.Context, t port.Task, a *try) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil || state == nil { // completed already, before its function returned
 		return err
@@ -71,7 +72,7 @@ func (e *Engine) await(ctx context.Context, t Task, a *try) error {
 }
 
 // expire looks whether an attempt that is completed from outside is still on time.
-func (e *Engine) expire(ctx context.Context, t Task) error {
+func (e *Engine) expire(ctx context.Context, t port.Task) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil || state == nil {
 		return err
@@ -109,8 +110,8 @@ func (e *Engine) expire(ctx context.Context, t Task) error {
 
 // CompleteActivity completes an attempt from outside, by its token: with a result, or with a failure, which is final. Who
 // lost the answer may say the same again: it is answered as the first time, as long as the run's log is there. Another
-// result, or a token whose attempt is over, is [NotFound]; a result that does not fit the registered
-// activity is [Invalid]; a token past its attempt's limit is [Expired]. An answer that comes in the
+// result, or a token whose attempt is over, is [port.NotFound]; a result that does not fit the registered
+// activity is [port.Invalid]; a token past its attempt's limit is [port.Expired]. An answer that comes in the
 // very moment of its attempt's timeout may be accepted, and find that the timeout counts.
 func (e *Engine) CompleteActivity(ctx context.Context, token string, result history.Payload, failure *history.Failure) error {
 	if err := errors.Join(validPayload("result", result), validFailure(failure)); err != nil {
@@ -122,7 +123,7 @@ func (e *Engine) CompleteActivity(ctx context.Context, token string, result hist
 	}
 	event := &history.ActivityResolved{Seq: named.Seq, Result: result, Failure: failure, Number: named.Attempt, Worker: byToken}
 	state, err := e.waiting(ctx, named)
-	if code := CodeOf(err); code == NotFound || code == Expired {
+	if code := port.CodeOf(err); code == port.NotFound || code == port.Expired {
 		return e.orSaidBefore(ctx, named, event, err)
 	} else if err != nil {
 		return err
@@ -142,7 +143,7 @@ func (e *Engine) CompleteActivity(ctx context.Context, token string, result hist
 			return err
 		}
 	}
-	if err := e.Queue.SendResumes(ctx, Resume{Run: state.Run}); err != nil {
+	if err := e.Queue.SendResumes(ctx, port.Resume{Run: state.Run}); err != nil {
 		return e.unavailable(err, "the run was not resumed")
 	}
 	return e.unavailable(e.Tasks.DeleteTask(ctx, state.TaskKey), "the token is still valid")
@@ -154,10 +155,10 @@ func validFailure(failure *history.Failure) error {
 		return nil
 	}
 	switch {
-	case len(failure.Type) > LongestName:
-		return fail(TooLarge, "the type of the failure has %d bytes, the limit is %d", len(failure.Type), LongestName)
+	case len(failure.Type) > port.LongestName:
+		return port.Errorf(port.TooLarge, "the type of the failure has %d bytes, the limit is %d", len(failure.Type), port.LongestName)
 	case !plainText(failure.Type):
-		return fail(Invalid, "the type of the failure, %q, must be UTF-8 without control characters", failure.Type)
+		return port.Errorf(port.Invalid, "the type of the failure, %q, must be UTF-8 without control characters", failure.Type)
 	}
 	return errors.Join(validText("message", failure.Message), validPayload("details", failure.Details))
 }
@@ -167,9 +168,9 @@ const byToken = "token"
 
 // orSaidBefore gives nil if just this answer of the attempt is in the run's inbox or in its log, else the refusal.
 func (e *Engine) orSaidBefore(ctx context.Context, named *tokenBody, said *history.ActivityResolved, refusal error) error {
-	view, err := e.Runs.Look(ctx, named.Run, Position{})
+	view, err := e.Runs.Look(ctx, named.Run, port.Position{})
 	switch {
-	case errors.Is(err, ErrNoRun):
+	case errors.Is(err, port.ErrNoRun):
 		return refusal
 	case err != nil:
 		return e.unavailable(err, "the activity was not found out about")
@@ -227,7 +228,7 @@ func (e *Engine) HeartbeatActivity(ctx context.Context, token string, details hi
 	return state.Cancelled, e.unavailable(e.Tasks.SaveTask(ctx, state), "the heartbeat was not stored")
 }
 
-// CheckToken says whether a completion token was made here, and is unchanged. The error is [Invalid]. It does not say whether the
+// CheckToken says whether a completion token was made here, and is unchanged. The error is [port.Invalid]. It does not say whether the
 // token's attempt still waits.
 func (e *Engine) CheckToken(token string) error {
 	_, err := e.readToken(token)
@@ -238,20 +239,20 @@ func (e *Engine) CheckToken(token string) error {
 func (e *Engine) readToken(token string) (*tokenBody, error) {
 	signed, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {
-		return nil, fail(Invalid, "this is not a completion token: it is what activity.Token gave, unchanged")
+		return nil, port.Errorf(port.Invalid, "this is not a completion token: it is what activity.Token gave, unchanged")
 	}
 	body, signature := signed[:len(signed)-sha256.Size], signed[len(signed)-sha256.Size:]
 	named := &tokenBody{}
 	if !hmac.Equal(signature, e.sign(body)) || json.Unmarshal(body, named) != nil {
-		return nil, fail(Invalid, "this completion token was not made here, or it was changed")
+		return nil, port.Errorf(port.Invalid, "this completion token was not made here, or it was changed")
 	}
 	return named, nil
 }
 
 // waiting gives the attempt that a token is the key to.
-func (e *Engine) waiting(ctx context.Context, named *tokenBody) (*TaskState, error) {
+func (e *Engine) waiting(ctx context.Context, named *tokenBody) (*port.TaskState, error) {
 	if expires := time.UnixMilli(named.Expires); !e.Clock.Now().Before(expires) {
-		return nil, fail(Expired, "this completion token was good until %s, when its attempt had to be completed", expires.UTC().Format(time.RFC3339))
+		return nil, port.Errorf(port.Expired, "this completion token was good until %s, when its attempt had to be completed", expires.UTC().Format(time.RFC3339))
 	}
 	state, err := e.Tasks.LoadTask(ctx, named.TaskKey)
 	if err != nil {
@@ -264,7 +265,7 @@ func (e *Engine) waiting(ctx context.Context, named *tokenBody) (*TaskState, err
 }
 
 func notWaiting() error {
-	return fail(NotFound, "nothing waits for this token any more: the attempt was completed, timed out, or its run has ended")
+	return port.Errorf(port.NotFound, "nothing waits for this token any more: the attempt was completed, timed out, or its run has ended")
 }
 
 // unavailable says of a port's error what was not done. nil stays nil, and so does an error that has its code already.
@@ -272,11 +273,11 @@ func (e *Engine) unavailable(err error, what string) error {
 	if err == nil {
 		return nil
 	}
-	if coded := (*Error)(nil); errors.As(err, &coded) {
+	if coded := (*port.Error)(nil); errors.As(err, &coded) {
 		return err
 	}
 	if errors.Is(err, history.ErrUnreadable) { // it would be no better the next time
-		return failWith(err, Blocked, "%s: %v", what, err)
+		return port.Wrapf(err, port.Blocked, "%s: %v", what, err)
 	}
-	return failWith(err, Unavailable, "%s: %v; try again", what, err)
+	return port.Wrapf(err, port.Unavailable, "%s: %v; try again", what, err)
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/infra/local/memory"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 )
 
 // FuzzToken: what was not signed here completes nothing, and is said to be no token of ours; nor does it get as far as a store.
@@ -17,13 +18,13 @@ func FuzzToken(f *testing.F) {
 		f.Add(base64.RawURLEncoding.EncodeToString([]byte(signed)))
 	}
 	store := memory.New()
-	e, err := engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Clock: &clock{}, NewID: func() string { return "0123456789abcdef" }},
+	e, err := engine.New(port.Ports{Runs: store, Directory: store, Due: store, Clock: &clock{}, NewID: func() string { return "0123456789abcdef" }},
 		engine.Config{TokenKey: []byte("0123456789abcdef0123456789abcdef")}) // without Tasks: to ask them is a panic
 	require.NoError(f, err)
 	f.Cleanup(e.Close)
 	f.Fuzz(func(t *testing.T, token string) {
-		require.Equal(t, engine.Invalid, engine.CodeOf(e.CompleteActivity(t.Context(), token, history.Payload("1"), nil)))
+		require.Equal(t, port.Invalid, port.CodeOf(e.CompleteActivity(t.Context(), token, history.Payload("1"), nil)))
 		_, err := e.HeartbeatActivity(t.Context(), token, nil)
-		require.Equal(t, engine.Invalid, engine.CodeOf(err))
+		require.Equal(t, port.Invalid, port.CodeOf(err))
 	})
 }

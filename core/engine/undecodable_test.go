@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -72,7 +73,7 @@ func TestBlockedByASignal(t *testing.T) {
 				w.start("r", "main", "1")
 				w.pass(time.Second)
 				w.signal("r", "m", "go", `"a"`)
-				w.isBlocked(engine.ReasonUndecodable, `cannot decode signal "go" (id "m"): "a" is not a int`)
+				w.isBlocked(port.ReasonUndecodable, `cannot decode signal "go" (id "m"): "a" is not a int`)
 				w.upgrade("2", taking[string](how))
 				w.unblock("r")
 				w.ends(`"a"`)
@@ -87,7 +88,7 @@ func TestResetWithoutTheSignalThatBlocks(t *testing.T) {
 		w.start("r", "main", "1")
 		w.settle()
 		w.sends("m", "go", `"a"`)
-		w.isBlocked(engine.ReasonUndecodable, `signal "go"`)
+		w.isBlocked(port.ReasonUndecodable, `signal "go"`)
 		w.pass(time.Second)
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
 			_, err := e.Reset(ctx, engine.MessageRequest{Run: "r", ID: "x"}, engine.ResetPoint{Record: 1, ExcludeSignals: true}, "")

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // UnreadSignal is a signal that a run's code has not taken. It is kept, for code that takes it
@@ -77,15 +78,15 @@ func (e *Engine) ask(ctx context.Context, run string, look func(*live) error) er
 	}
 	if err := e.catchUp(ctx, s, view); err != nil {
 		if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
-			return failWith(err, Blocked, "run %q cannot be asked: %s", run, blocked.message)
+			return port.Wrapf(err, port.Blocked, "run %q cannot be asked: %s", run, blocked.message)
 		}
 		return e.unavailable(err, "the run was not read")
 	}
 	if s.live.position.Record == 0 {
-		return fail(Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
+		return port.Errorf(port.Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
 	}
 	err = look(s.live)
-	if stuck := (*executor.Stuck)(nil); errors.As(err, &stuck) {
+	if stuck := (*scheduler.Stuck)(nil); errors.As(err, &stuck) {
 		s.live = nil // its goroutine is lost; closing it would wait for it
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // UpdateAnswer is how far an update has come.
@@ -17,11 +18,11 @@ type UpdateAnswer struct {
 	Failure *history.Failure    `json:"failure,omitempty"`
 	// Large names the outcome, result or failure, that was left out for its length: see
 	// [UpdateAnswer.LeaveOut].
-	Large map[string]Large `json:"large,omitempty"`
+	Large map[string]port.Large `json:"large,omitempty"`
 
 	update *history.UpdateReceived
-	after  Position  // the answer stands after this place of the log
-	of     time.Time // when the run began that it was sent to
+	after  port.Position // the answer stands after this place of the log
+	of     time.Time     // when the run began that it was sent to
 }
 
 // Outcome is the result or the failure as JSON, a failure in its stored form. Nil: there is none yet.
@@ -34,15 +35,15 @@ func (a *UpdateAnswer) Outcome() (history.Payload, error) {
 
 // LeaveOut gives the answer without the values in its outcome.
 func (a UpdateAnswer) LeaveOut() UpdateAnswer {
-	values := Summary{Result: a.Result, Failure: a.Failure}
-	brief := values.LeaveOut(preview)
+	values := port.Summary{Result: a.Result, Failure: a.Failure}
+	brief := values.LeaveOut(port.LongestPreview)
 	a.Result, a.Failure, a.Large = brief.Result, brief.Failure, brief.Large
 	return a
 }
 
 // Update sends a run an update and waits until it is completed or rejected, or the context ends; then the phase says how
 // far it has come ("" before the run has looked), and the same update, repeated with its id, goes on waiting. A run that
-// ends first answers [Closed].
+// ends first answers [port.Closed].
 func (e *Engine) Update(ctx context.Context, request MessageRequest, name string, input history.Payload) (UpdateAnswer, error) {
 	answer, err := e.SendUpdate(ctx, request, name, input)
 	if err != nil || final(answer.Phase) {
@@ -52,7 +53,7 @@ func (e *Engine) Update(ctx context.Context, request MessageRequest, name string
 }
 
 // SendUpdate sends a run an update and does not wait for its answer, which [Engine.AwaitUpdate] does. To a run that has
-// ended it is refused with [Closed], unless it is a repetition that was answered before the end: then this is the answer.
+// ended it is refused with [port.Closed], unless it is a repetition that was answered before the end: then this is the answer.
 func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name string, input history.Payload) (UpdateAnswer, error) {
 	if err := errors.Join(validName("update", name), validPayload("input", input)); err != nil {
 		return UpdateAnswer{}, err
@@ -73,7 +74,7 @@ func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name st
 				return UpdateAnswer{}, err
 			}
 		}
-		answer.after = known.before(Position{Generation: summary.Generation})
+		answer.after = known.before(port.Position{Generation: summary.Generation})
 		err := e.findAnswer(ctx, request.Run, &answer, answer.search())
 		return answer, err
 	}
@@ -87,26 +88,26 @@ func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name st
 
 // beforeAnswer is a place in the log that comes before the answer to an update that no earlier generation has: where a live run
 // stands, if it does not know the update, else the beginning.
-func (e *Engine) beforeAnswer(ctx context.Context, run string, update history.Mail, generation int) (Position, error) {
+func (e *Engine) beforeAnswer(ctx context.Context, run string, update history.Mail, generation int) (port.Position, error) {
 	s, err := e.live.hold(ctx, run)
 	if err != nil {
-		return Position{}, err
+		return port.Position{}, err
 	}
 	defer e.live.release(s)
-	if place := s.live.ignorantOf(update); place != (Position{}) {
+	if place := s.live.ignorantOf(update); place != (port.Position{}) {
 		return place, nil
 	}
-	return Position{Generation: generation}, nil
+	return port.Position{Generation: generation}, nil
 }
 
 // ignorantOf is how far a live run has read its log without meeting a message; the zero Position if
 // it has met it, or if there is no live run.
-func (l *live) ignorantOf(message history.Mail) Position {
+func (l *live) ignorantOf(message history.Mail) port.Position {
 	if l == nil || l.exec == nil {
-		return Position{}
+		return port.Position{}
 	}
 	if _, known := l.ledger.heard(message); known {
-		return Position{}
+		return port.Position{}
 	}
 	return l.position
 }
@@ -130,21 +131,21 @@ func final(phase history.UpdatePhase) bool {
 
 // answerSearch remembers how far the log was searched.
 type answerSearch struct {
-	at Position
+	at port.Position
 	// from is the earliest place that is searched, unless the log says that a generation before it took
 	// the update.
-	from Position
+	from port.Position
 }
 
 // search begins a search for the answer.
 func (a *UpdateAnswer) search() *answerSearch { return &answerSearch{at: a.after, from: a.after} }
 
 // in is where the search of a generation begins.
-func (s *answerSearch) in(generation int) Position {
+func (s *answerSearch) in(generation int) port.Position {
 	if s.from.Generation == generation {
 		return s.from
 	}
-	return Position{Generation: generation}
+	return port.Position{Generation: generation}
 }
 
 // findAnswer searches the log, from where the last search ended, for the update's answers.
@@ -164,7 +165,7 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 	}
 	answered, earlier, err := e.searchLog(ctx, run, view, answer, search)
 	for g := present - 1; err == nil && !answered && g > 0 && (earlier || g >= search.from.Generation); g-- {
-		of := &View{Summary: &Summary{Generation: g}, More: true}
+		of := &port.View{Summary: &port.Summary{Generation: g}, More: true}
 		answered, earlier, err = e.searchLog(ctx, run, of, answer, &answerSearch{at: search.in(g)})
 	}
 	if err != nil {
@@ -175,28 +176,28 @@ func (e *Engine) findAnswer(ctx context.Context, run string, answer *UpdateAnswe
 		return nil
 	}
 	if view.Summary.Status.Closed() {
-		return fail(Closed, "run %q ended before it answered update %q", run, answer.ID)
+		return port.Errorf(port.Closed, "run %q ended before it answered update %q", run, answer.ID)
 	}
 	return nil
 }
 
 // beforeAnew is the last generation before the present run under an id began.
-func (e *Engine) beforeAnew(ctx context.Context, run string, view *View) (*View, error) {
+func (e *Engine) beforeAnew(ctx context.Context, run string, view *port.View) (*port.View, error) {
 	present, err := e.readLedger(ctx, run, view.Summary.Generation)
 	if err != nil {
 		return nil, err
 	}
-	if start := startIn(view); start != nil {
+	if start := view.Start(); start != nil {
 		present.remember(start)
 	}
 	former := *view.Summary
 	former.Generation, former.Status = max(present.origin-1, 0), history.Completed // or otherwise: it has ended
-	return &View{Summary: &former, More: true}, nil
+	return &port.View{Summary: &former, More: true}, nil
 }
 
 // searchLog searches one generation's log from where the last search ended, and says whether it has an answer, and whether an
 // earlier generation took the update.
-func (e *Engine) searchLog(ctx context.Context, run string, view *View, answer *UpdateAnswer, search *answerSearch) (answered, earlier bool, err error) {
+func (e *Engine) searchLog(ctx context.Context, run string, view *port.View, answer *UpdateAnswer, search *answerSearch) (answered, earlier bool, err error) {
 	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: view.Summary.Generation, page: view.Records, more: view.More, last: search.at.Record}
 	for {
 		rec, err := log.next()

@@ -28,16 +28,3 @@ func (l *live) weight(total int64) int64 {
 	}
 	return int64(bytesOfLive + l.exec.Units()*bytesOfUnit + held + min(log+l.events*bytesOfEvent, int(total/partOfLog)))
 }
-
-// Bytes is how long the values in a summary are: input, result, state, attributes and failure. Nil
-// has none.
-func (s *Summary) Bytes() int {
-	if s == nil {
-		return 0
-	}
-	size := len(s.Input) + len(s.Result) + len(s.State) + s.Failure.Bytes()
-	for _, value := range s.Attributes { // order-insensitive: a sum
-		size += len(value)
-	}
-	return size
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // faulty says whether anything has gone wrong so far.
@@ -37,7 +38,7 @@ func (w *world) consistent() {
 	faulty := w.faulty()
 	w.locked(func() { w.faults = nil })
 	for _, run := range w.runs() { // a look too many does no harm, and tidies what nobody had to look at any more
-		w.post(&letter{resume: &engine.Resume{Run: run}})
+		w.post(&letter{resume: &port.Resume{Run: run}})
 	}
 	w.settle()
 	require.Empty(w.t, w.violations)
@@ -73,7 +74,7 @@ func (w *world) nothingHeld() {
 }
 
 // starts says whether a log has a timer that its author had to send: not in the record that ends its generation.
-func (w *world) starts(timer engine.DueTimer) bool {
+func (w *world) starts(timer port.DueTimer) bool {
 	return slices.ContainsFunc(w.log(timer.Run, timer.Generation), func(rec *history.Record) bool {
 		return rec.Closes() == nil && slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
 			start, ok := command.(*history.StartTimer)
@@ -148,7 +149,7 @@ func (w *world) replays() {
 			continue
 		}
 		_, err := p.engine.Query(p.in(), run, "no such query", nil)
-		require.Equal(w.t, engine.NotFound, engine.CodeOf(err), "replay of run %s: %v", run, err)
+		require.Equal(w.t, port.NotFound, port.CodeOf(err), "replay of run %s: %v", run, err)
 	}
 }
 

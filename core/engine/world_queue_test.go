@@ -11,12 +11,13 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // letter is a message in one of the two queues.
 type letter struct {
-	resume *engine.Resume
-	task   *engine.Task
+	resume *port.Resume
+	task   *port.Task
 	ready  time.Time
 	times  int // delivered so far
 }
@@ -38,7 +39,7 @@ func (l *letter) String() string {
 }
 
 // carried gives the letter's resume as a receiver reads it: nothing is shared with the sender, or with other receivers.
-func (l *letter) carried() engine.Resume {
+func (l *letter) carried() port.Resume {
 	m := *l.resume
 	m.Delay = 0
 	if m.Carries != nil {
@@ -114,7 +115,7 @@ func (w *world) deliver(p *process, l *letter) *delivery {
 		if l.task != nil {
 			d.err = p.engine.Task(ctx, w.deadline(number), *l.task)
 		} else {
-			d.err = p.engine.Activate(ctx, w.deadline(number), []engine.Resume{l.carried()})[0]
+			d.err = p.engine.Activate(ctx, w.deadline(number), []port.Resume{l.carried()})[0]
 		}
 		w.mu.Lock()
 		w.tells(ctx, l.String(), d.err)
@@ -341,7 +342,7 @@ func (w *world) api(do func(ctx context.Context, e *engine.Engine) error) error 
 		ctx := p.handler(false)
 		err := do(ctx, p.engine)
 		w.locked(func() { w.tells(ctx, "a call of the API", err) })
-		if engine.CodeOf(err) != engine.Unavailable {
+		if port.CodeOf(err) != port.Unavailable {
 			return err
 		}
 	}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // world is the real engine among everything that can go wrong: processes over one store, each with a cache and a clock of
@@ -153,8 +154,8 @@ func (w *world) newProcess(role string) *process {
 	if w.adjust != nil {
 		w.adjust(role, &config)
 	}
-	port := &port{w, p}
-	e, err := engine.New(engine.Ports{Runs: port, Directory: port, Due: port, Tasks: port, Queue: port, Clock: &p.clock, Authors: p,
+	through := &calls{w, p}
+	e, err := engine.New(port.Ports{Runs: through, Directory: through, Due: through, Tasks: through, Queue: through, Clock: &p.clock, Authors: p,
 		NewID: w.newID, Together: w.together}, config)
 	require.NoError(w.t, err)
 	p.engine = e
@@ -191,7 +192,7 @@ func (w *world) kill(p *process) {
 	}
 	w.letters, w.lost = nil, true
 	for _, run := range w.runs() {
-		view, err := w.store.Look(context.Background(), run, engine.Position{})
+		view, err := w.store.Look(context.Background(), run, port.Position{})
 		require.NoError(w.t, err)
 		for _, item := range view.Inbox {
 			if !item.Durable {
@@ -300,8 +301,8 @@ func (w *world) match(p *process, op, subject string) *fault {
 }
 
 var (
-	errUnavailable = fmt.Errorf("the answer did not come: %w", engine.ErrUnavailable)
-	errDead        = fmt.Errorf("the process is dead: %w", engine.ErrUnavailable)
+	errUnavailable = fmt.Errorf("the answer did not come: %w", port.ErrUnavailable)
+	errDead        = fmt.Errorf("the process is dead: %w", port.ErrUnavailable)
 )
 
 // call makes one external call, or has it fail.
@@ -345,7 +346,7 @@ func (w *world) call(ctx context.Context, p *process, op, subject, detail string
 	case loseAnswer:
 		return errUnavailable
 	case takenAfter:
-		return fmt.Errorf("itself: %w", engine.ErrTaken)
+		return fmt.Errorf("itself: %w", port.ErrTaken)
 	case crashAfter:
 		w.locked(func() { w.kill(p) })
 		return errDead
@@ -407,7 +408,7 @@ func processOf(ctx context.Context) *process { return ctx.Value(processKey{}).(*
 
 // runs lists all ids.
 func (w *world) runs() (ids []string) {
-	page, _, err := w.store.List(context.Background(), engine.ListQuery{Limit: 1000})
+	page, _, err := w.store.List(context.Background(), port.ListQuery{Limit: 1000})
 	require.NoError(w.t, err)
 	for _, summary := range page {
 		ids = append(ids, summary.Run)
@@ -416,7 +417,7 @@ func (w *world) runs() (ids []string) {
 }
 
 // summary is the store's.
-func (w *world) summary(run string) *engine.Summary {
+func (w *world) summary(run string) *port.Summary {
 	w.t.Helper()
 	s, err := w.store.Summary(context.Background(), run)
 	require.NoError(w.t, err)
@@ -439,7 +440,7 @@ func (w *world) log(run string, generation int) (records []*history.Record) {
 // inbox gives the names of a run's items.
 func (w *world) inbox(run string) (names []string) {
 	w.t.Helper()
-	view, err := w.store.Look(context.Background(), run, engine.Position{})
+	view, err := w.store.Look(context.Background(), run, port.Position{})
 	require.NoError(w.t, err)
 	for _, item := range view.Inbox {
 		names = append(names, named(item))
@@ -448,7 +449,7 @@ func (w *world) inbox(run string) (names []string) {
 }
 
 // named is what records name an item by. The key of mail says, too, which run it is for.
-func named(item engine.Item) string {
+func named(item port.Item) string {
 	if mail, ok := item.Event.(history.Mail); ok {
 		return "mail#" + mail.MailID()
 	}

@@ -5,7 +5,7 @@ package history
 // generation keeps it until its end. So a log replays under the rules that wrote it, forever.
 //
 // A change that gives other commands for the same log needs the next number. The code before the
-// change stays, for logs with a lower number (executor.Run.Since). tests/compat has logs of each.
+// change stays, for logs with a lower number (scheduler.Run.Since). tests/compat has logs of each.
 //
 //	0  logs without a number.
 //	1  A condition still holds when AwaitCondition returns. A panic fails the activation, unless the

@@ -7,7 +7,7 @@ type Command interface {
 	// Kind is the stored name of this sort of command.
 	Kind() string
 	// Unit is the path of the unit that emitted the command, as in "p1.p0"; empty for the root unit and for what the
-	// executor itself emits.
+	// scheduler itself emits.
 	Unit() string
 	// Emitter sets that path.
 	Emitter(unit string)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Execute calls an activity and waits for its result. Its failure comes after the last attempt: see [FailureType]. If the
@@ -21,7 +21,7 @@ func Start[I, O any](ctx Context, call *activity.Activity[I, O], input I) Future
 	return start(ctx.enter("Start"), ctx, call, input)
 }
 
-func start[I, O any](u *executor.Unit, ctx Context, call *activity.Activity[I, O], input I) Future[O] {
+func start[I, O any](u *scheduler.Unit, ctx Context, call *activity.Activity[I, O], input I) Future[O] {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of activity "+call.Name(), err))
@@ -50,7 +50,7 @@ func StartStep[T any](ctx Context, name string, options activity.Options, run fu
 	return startStep(ctx.enter("StartStep"), ctx, name, options, run)
 }
 
-func startStep[T any](u *executor.Unit, ctx Context, name string, options activity.Options, run func(context.Context) (T, error)) Future[T] {
+func startStep[T any](u *scheduler.Unit, ctx Context, name string, options activity.Options, run func(context.Context) (T, error)) Future[T] {
 	if err := refused(u, "workflow.StartStep of "+name, options); err != nil {
 		return failedFuture[T](err)
 	}
@@ -71,7 +71,7 @@ func startStep[T any](u *executor.Unit, ctx Context, name string, options activi
 
 // refused says why options cannot be right, before there is a command. Logs of behavior version 0 have
 // commands with such options.
-func refused(u *executor.Unit, call string, options activity.Options) error {
+func refused(u *scheduler.Unit, call string, options activity.Options) error {
 	if err := options.Validate(); err != nil && u.Run().Since(1) {
 		return invalid(call, err.Error())
 	}

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Sentinels for errors.Is, true of every error that says so, however wrapped.
@@ -48,5 +48,5 @@ func WithTimeout(ctx Context, d time.Duration) (inner Context, cancel func()) {
 // Shield gives a context that no cancellation reaches: for cleaning up, and for what must end in order.
 func Shield(ctx Context) Context {
 	ctx.enter("Shield")
-	return Context{unit: ctx.unit, scope: executor.Shield()}
+	return Context{unit: ctx.unit, scope: scheduler.Shield()}
 }

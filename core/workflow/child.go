@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // ChildOptions of a call of a child run.
@@ -42,7 +42,7 @@ func StartChild[I, O any](ctx Context, child *Workflow[I, O], input I) Future[O]
 	return startChild(ctx.enter("StartChild"), ctx, child, input)
 }
 
-func startChild[I, O any](u *executor.Unit, ctx Context, child *Workflow[I, O], input I) Future[O] {
+func startChild[I, O any](u *scheduler.Unit, ctx Context, child *Workflow[I, O], input I) Future[O] {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of workflow "+child.name, err))

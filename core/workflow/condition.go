@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // AwaitCondition waits until a condition on the workflow's own variables holds. The condition still
@@ -49,7 +49,7 @@ func within(ctx Context, limit time.Duration, wait func(Context) error) error {
 }
 
 // met says whether the condition holds now.
-func met(u *executor.Unit, ctx Context, holds func() bool) (yes bool) {
+func met(u *scheduler.Unit, ctx Context, holds func() bool) (yes bool) {
 	_ = u.ReadOnly(func() error {
 		yes = ctx.scope.Err() == nil && holds()
 		return nil
@@ -63,6 +63,6 @@ func Condition(ctx Context, holds func() bool) Future[struct{}] {
 	return condition(ctx.enter("Condition"), ctx, holds)
 }
 
-func condition(u *executor.Unit, ctx Context, holds func() bool) Future[struct{}] {
+func condition(u *scheduler.Unit, ctx Context, holds func() bool) Future[struct{}] {
 	return Future[struct{}]{promise: u.Condition(ctx.scope, holds), scope: ctx.scope, on: label("a condition")}
 }

@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // ContinueAsNew goes on in a new generation, with an empty log and this input: for loops without end. The workflow function
@@ -29,13 +29,13 @@ func ContinueAsNew[I, O any](ctx Context, _ func(Context, I) (O, error), input I
 	if err != nil {
 		return none, encoding("input of the next generation", err)
 	}
-	return none, &continuation{input: reflect.TypeFor[I](), next: &executor.ContinueAsNew{Workflow: u.Run().ID().Workflow, Input: payload}}
+	return none, &continuation{input: reflect.TypeFor[I](), next: &scheduler.ContinueAsNew{Workflow: u.Run().ID().Workflow, Input: payload}}
 }
 
-// continuation is an executor.ContinueAsNew that still has to be held against the workflow's type.
+// continuation is an scheduler.ContinueAsNew that still has to be held against the workflow's type.
 type continuation struct {
 	input reflect.Type
-	next  *executor.ContinueAsNew
+	next  *scheduler.ContinueAsNew
 }
 
 func (c *continuation) Error() string { return c.next.Error() }

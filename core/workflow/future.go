@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Future is a T that comes later: of an activity, a timer, a signal, a child, a branch.
 type Future[T any] struct {
 	promise *machine.Promise
-	signal  *executor.Reception // of a signal: it has the promise
-	scope   *executor.Scope     // in which it was made; nil: nothing cancels it
-	on      fmt.Stringer        // what it is, for diagnostics
+	signal  *scheduler.Reception // of a signal: it has the promise
+	scope   *scheduler.Scope     // in which it was made; nil: nothing cancels it
+	on      fmt.Stringer         // what it is, for diagnostics
 }
 
 // Awaitable is a future of whatever type.
@@ -25,8 +25,8 @@ type Awaitable interface {
 	settled() bool
 	failed() error
 	ready() bool
-	hold(u *executor.Unit)
-	release(u *executor.Unit)
+	hold(u *scheduler.Unit)
+	release(u *scheduler.Unit)
 	join(w machine.Waiter)
 	leave(w machine.Waiter)
 }
@@ -62,7 +62,7 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 }
 
 // read gives the value of a signal that has come.
-func (f Future[T]) read(u *executor.Unit) (T, error) {
+func (f Future[T]) read(u *scheduler.Unit) (T, error) {
 	value, err := decodeSignal[T](u, f.signal.Read())
 	if err != nil {
 		return value, encoding("result of "+f.on.String(), err)
@@ -113,13 +113,13 @@ func (f Future[T]) failed() error {
 }
 
 // hold has a future of a signal take its place among the receivers; release gives it back.
-func (f Future[T]) hold(u *executor.Unit) {
+func (f Future[T]) hold(u *scheduler.Unit) {
 	if f.signal != nil {
 		f.signal.Hold(u)
 	}
 }
 
-func (f Future[T]) release(u *executor.Unit) {
+func (f Future[T]) release(u *scheduler.Unit) {
 	if f.signal != nil {
 		f.signal.Release(u.Run())
 	}
@@ -131,7 +131,7 @@ type label string
 func (l label) String() string { return string(l) }
 
 // operation is what every command with an answer does: it is emitted, and its future given.
-func operation[T any](u *executor.Unit, scope *executor.Scope, command history.Sequenced) Future[T] {
+func operation[T any](u *scheduler.Unit, scope *scheduler.Scope, command history.Sequenced) Future[T] {
 	op := &machine.Operation{}
 	u.Schedule(command, scope, op)
 	return Future[T]{promise: &op.Promise, scope: scope, on: op}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // All waits for all futures and gives their values in order. The first failure ends the wait: the others go on, unless
@@ -59,7 +59,7 @@ func allOf(ctx Context, futures []Awaitable) error {
 
 // tally is how many of a unit's futures have settled, and whether one of them has failed.
 type tally struct {
-	unit    *executor.Unit
+	unit    *scheduler.Unit
 	settled int
 	failed  bool
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // watched counts how often its future is asked whether it has settled.
@@ -37,12 +37,12 @@ func TestWaitingForAllIsLinear(t *testing.T) {
 	known, err := registry.New(waits)
 	require.NoError(t, err)
 	entry, _ := known.FindWorkflow("waits")
-	run := executor.New(executor.Identity{Run: "r", Generation: 1, Workflow: "waits"}, entry)
+	run := scheduler.New(scheduler.Identity{Run: "r", Generation: 1, Workflow: "waits"}, entry)
 	defer run.Close()
 	var event history.Event = &history.Started{Generation: 1, Workflow: "waits", Input: history.Payload("{}")}
-	var done executor.Completion
+	var done scheduler.Completion
 	for number := range timers + 1 {
-		done, err = run.Activate(executor.Activation{Record: number + 1, Events: []history.Event{event}})
+		done, err = run.Activate(scheduler.Activation{Record: number + 1, Events: []history.Event{event}})
 		require.NoError(t, err)
 		event = &history.TimerFired{Seq: int64(number)}
 	}

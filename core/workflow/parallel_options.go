@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // ParallelOptions of [ParallelWith] and [MapWith]. The zero value is [Parallel].
@@ -63,7 +63,7 @@ func parallel[T any](ctx Context, call string, options ParallelOptions, branches
 			}
 		}
 	}
-	shield := executor.Shield() // branches end in their own way, even when cancelled
+	shield := scheduler.Shield() // branches end in their own way, even when cancelled
 	var futures []Future[T]
 	for i, run := range branches {
 		if options.Concurrency > 0 && running == options.Concurrency {

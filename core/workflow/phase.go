@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Phase is a part of a workflow that waits for messages and folds each into a state of type S, one after the other, until
@@ -37,7 +37,7 @@ type Phase[S any] struct {
 // route is a handler of one name.
 type route struct {
 	name   string
-	handle func(ctx Context, u *executor.Unit, m *executor.Message)
+	handle func(ctx Context, u *scheduler.Unit, m *scheduler.Message)
 }
 
 // NewPhase makes a phase that begins with this state.
@@ -99,7 +99,7 @@ func ReplyAsync[S, O any](state S, work func(ctx Context) (O, error)) Answer[S, 
 
 // OnSignal has a phase handle a signal.
 func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, S) Next[S]) {
-	p.signals = append(p.signals, route{signal.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
+	p.signals = append(p.signals, route{signal.name, func(ctx Context, u *scheduler.Unit, m *scheduler.Message) {
 		input, err := decodeSignal[T](u, m)
 		if err != nil {
 			u.LogError("signal "+m.Name+" was not handled", err)
@@ -109,7 +109,7 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 		p.state = next.state
 		p.stopped = p.stopped || next.stop
 		if next.later != nil {
-			p.leave(u, func(u *executor.Unit) {
+			p.leave(u, func(u *scheduler.Unit) {
 				if err := next.later(Context{unit: u, scope: ctx.scope}); err != nil {
 					u.LogError("signal "+m.Name+": the work that its handler left running failed", err)
 				}
@@ -124,7 +124,7 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 // for the answer whether its update is accepted. To accept at once, keep handlers short: leave slow work
 // running with [ReplyAsync] or [ContinueAsync].
 func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Context, I, S) Answer[S, O], validators ...func(I) error) {
-	p.updates = append(p.updates, route{update.name, func(ctx Context, u *executor.Unit, m *executor.Message) {
+	p.updates = append(p.updates, route{update.name, func(ctx Context, u *scheduler.Unit, m *scheduler.Message) {
 		input, ok := accept(u, m, validators)
 		if !ok {
 			return
@@ -136,7 +136,7 @@ func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Contex
 			answer(u, m, reply.out, reply.err)
 			return
 		}
-		p.leave(u, func(u *executor.Unit) {
+		p.leave(u, func(u *scheduler.Unit) {
 			defer m.CompleteIfPanicking(u)
 			out, err := reply.later(Context{unit: u, scope: ctx.scope})
 			answer(u, m, out, err)
@@ -157,9 +157,9 @@ func (p *Phase[S]) Update(ctx Context, change func(S) S) {
 }
 
 // leave runs what a handler leaves running.
-func (p *Phase[S]) leave(u *executor.Unit, work func(u *executor.Unit)) {
+func (p *Phase[S]) leave(u *scheduler.Unit, work func(u *scheduler.Unit)) {
 	p.asyncs++
-	u.SpawnAsync(func(u *executor.Unit) (any, error) {
+	u.SpawnAsync(func(u *scheduler.Unit) (any, error) {
 		defer func() { p.asyncs-- }()
 		work(u)
 		return nil, nil
@@ -200,8 +200,8 @@ func (p *Phase[S]) Run(ctx Context) (S, error) {
 }
 
 // serially lets one handler run at a time, in the order of dispatch.
-func (p *Phase[S]) serially(ctx Context, r route) executor.Handler {
-	return func(u *executor.Unit, m *executor.Message) {
+func (p *Phase[S]) serially(ctx Context, r route) scheduler.Handler {
+	return func(u *scheduler.Unit, m *scheduler.Message) {
 		given := false
 		if p.running && p.busy {
 			turn := &machine.Promise{}
@@ -227,7 +227,7 @@ func (p *Phase[S]) serially(ctx Context, r route) executor.Handler {
 }
 
 // refuse takes no more messages: what comes from here on belongs to who waits after the phase.
-func (p *Phase[S]) refuse(u *executor.Unit) {
+func (p *Phase[S]) refuse(u *scheduler.Unit) {
 	if !p.running {
 		return
 	}

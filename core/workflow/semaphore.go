@@ -3,8 +3,8 @@ package workflow
 import (
 	"fmt"
 
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Semaphore bounds how much of something the units of one run use at a time: branches, handlers and
@@ -12,7 +12,7 @@ import (
 // the workflow function with [NewSemaphore]; each run needs its own.
 type Semaphore struct {
 	size, used int
-	run        *executor.Run
+	run        *scheduler.Run
 	queue      []*claim
 }
 
@@ -76,7 +76,7 @@ func (s *Semaphore) release(call string, n int) {
 }
 
 // enter checks a call before it changes anything.
-func (s *Semaphore) enter(ctx Context, call string, n int) (*executor.Unit, error) {
+func (s *Semaphore) enter(ctx Context, call string, n int) (*scheduler.Unit, error) {
 	u := ctx.enter(call)
 	u.Change(call)
 	if s.size == 0 {

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Signal is a message of type T to a run, without an answer. One that does not fit the type blocks
@@ -37,7 +37,7 @@ func Receive[T any](ctx Context, signal *Signal[T]) Future[T] {
 	return receive(u, ctx, signal, !u.Run().Since(1))
 }
 
-func receive[T any](u *executor.Unit, ctx Context, signal *Signal[T], eager bool) Future[T] {
+func receive[T any](u *scheduler.Unit, ctx Context, signal *Signal[T], eager bool) Future[T] {
 	reception := u.Receive(signal.name, ctx.scope, eager)
 	return Future[T]{signal: reception, scope: ctx.scope, on: label("signal " + signal.name)}
 }
@@ -58,7 +58,7 @@ func TryReceive[T any](ctx Context, signal *Signal[T]) (value T, received bool, 
 
 // decodeSignal gives a signal's value. A signal that does not fit its type fails the activation: it
 // must not be lost, and fixed code may take it. Logs of a behavior version below 2 have the error.
-func decodeSignal[T any](u *executor.Unit, m *executor.Message) (T, error) {
+func decodeSignal[T any](u *scheduler.Unit, m *scheduler.Message) (T, error) {
 	value, err := history.Decode[T](m.Input)
 	if err != nil {
 		u.Undecodable(m, err)
@@ -92,7 +92,7 @@ func ReceiveWithin[T any](ctx Context, signal *Signal[T], d time.Duration) (valu
 // takes precedence over AwaitSignal. An error that it returns is logged, at level ERROR.
 func HandleSignal[T any](ctx Context, signal *Signal[T], handle func(Context, T) error) {
 	u := ctx.enter("HandleSignal")
-	u.HandleSignal(signal.name, func(u *executor.Unit, m *executor.Message) {
+	u.HandleSignal(signal.name, func(u *scheduler.Unit, m *scheduler.Message) {
 		input, err := decodeSignal[T](u, m)
 		if err == nil {
 			err = handle(Context{unit: u, scope: ctx.scope}, input)

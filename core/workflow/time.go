@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Now is the run's time: that of the activation, which stands still while the code runs, and is the same on replay.
@@ -15,7 +15,7 @@ func Now(ctx Context) time.Time { return ctx.enter("Now").Run().Now() }
 // Random is the run's own source of random numbers: seeded by its log, the same on replay.
 func Random(ctx Context) *rand.Rand { return rand.New(source{ctx.enter("Random")}) } //nolint:gosec // must repeat, need not surprise
 
-type source struct{ unit *executor.Unit }
+type source struct{ unit *scheduler.Unit }
 
 func (s source) Uint64() uint64 {
 	s.unit.Enter("Random")

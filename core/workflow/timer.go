@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/machine"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Sleep waits, durably and without cost: a run that sleeps for a year holds no memory. It returns early, with the scope's
@@ -21,7 +21,7 @@ func Timer(ctx Context, d time.Duration) Future[struct{}] {
 	return timer(ctx.enter("Timer"), ctx, d)
 }
 
-func timer(u *executor.Unit, ctx Context, d time.Duration) Future[struct{}] {
+func timer(u *scheduler.Unit, ctx Context, d time.Duration) Future[struct{}] {
 	if d <= 0 && ctx.scope.Err() == nil {
 		p := &machine.Promise{}
 		p.Keep(nil)

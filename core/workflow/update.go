@@ -2,7 +2,7 @@ package workflow
 
 import (
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Update is a message to a run that takes an I and is answered with an O.
@@ -21,7 +21,7 @@ func (d *Update[I, O]) Name() string { return d.name }
 // error of the validator or the handler. An update that nothing handles is rejected.
 func HandleUpdate[I, O any](ctx Context, update *Update[I, O], handle func(Context, I) (O, error), validators ...func(I) error) {
 	u := ctx.enter("HandleUpdate")
-	u.HandleUpdate(update.name, func(u *executor.Unit, m *executor.Message) {
+	u.HandleUpdate(update.name, func(u *scheduler.Unit, m *scheduler.Message) {
 		input, ok := accept(u, m, validators)
 		if !ok {
 			return
@@ -32,7 +32,7 @@ func HandleUpdate[I, O any](ctx Context, update *Update[I, O], handle func(Conte
 }
 
 // accept decodes and validates an update's input.
-func accept[I any](u *executor.Unit, m *executor.Message, validators []func(I) error) (input I, ok bool) {
+func accept[I any](u *scheduler.Unit, m *scheduler.Message, validators []func(I) error) (input I, ok bool) {
 	input, err := history.Decode[I](m.Input)
 	if err != nil {
 		m.Reject(u, encoding("input of update "+m.Name, err))
@@ -51,7 +51,7 @@ func accept[I any](u *executor.Unit, m *executor.Message, validators []func(I) e
 	return input, true
 }
 
-func answer[O any](u *executor.Unit, m *executor.Message, out O, err error) {
+func answer[O any](u *scheduler.Unit, m *scheduler.Message, out O, err error) {
 	var result history.Payload
 	if err == nil {
 		if result, err = history.Encode(out); err != nil {

@@ -12,19 +12,19 @@ package workflow
 
 import (
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Context is what workflow code reaches the engine through. It belongs to one unit: the workflow function, a branch, a
 // handler; each is given its own, and using another's fails the activation with an error that says so.
 type Context struct {
-	unit  *executor.Unit
-	scope *executor.Scope
+	unit  *scheduler.Unit
+	scope *scheduler.Scope
 }
 
 // enter is the first line of every call: it is the unit's turn, or the activation fails.
-func (ctx Context) enter(call string) *executor.Unit {
+func (ctx Context) enter(call string) *scheduler.Unit {
 	if ctx.unit == nil {
 		panic("workflow." + call + " was called with an empty workflow.Context: use the one that the function was given")
 	}
@@ -100,8 +100,8 @@ func (w *Workflow[I, O]) Define(into *registry.Registry) {
 	into.Workflow(w.name, w.enter, registry.TypeOf[I]())
 }
 
-// enter is the workflow function in the form that the executor runs.
-func (w *Workflow[I, O]) enter(u *executor.Unit, input history.Payload) (history.Payload, error) {
+// enter is the workflow function in the form that the scheduler runs.
+func (w *Workflow[I, O]) enter(u *scheduler.Unit, input history.Payload) (history.Payload, error) {
 	if w.failOnPanic {
 		u.Run().FailOnPanic()
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // A batch of messages is handled one by one, all at the same time, and only those are to come again that failed: one bad
@@ -41,7 +41,7 @@ func (b *batch) ends(ctx context.Context, message events.SQSMessage, err error, 
 	}
 	received, _ := strconv.Atoi(message.Attributes["ApproximateReceiveCount"]) // SQS's own: a number
 	b.logger.WarnContext(ctx, "a message comes again", "message", message.MessageId, "received", received, "error", err)
-	if errors.Is(err, engine.ErrUnavailable) && received >= patient && anew != nil {
+	if errors.Is(err, port.ErrUnavailable) && received >= patient && anew != nil {
 		if err = anew(ctx, outage); err == nil {
 			return
 		}

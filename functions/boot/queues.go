@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // margin is what a function keeps of its time, to answer before Lambda ends it: a tenth, at most this.
@@ -33,7 +33,7 @@ func (s *System) retry(queue string) func(context.Context, string, int) error {
 // HandleResumes is functions/activate.
 func (s *System) HandleResumes(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 	b := &batch{logger: s.Logger, retry: s.retry(s.Resumes)}
-	var resumes []engine.Resume
+	var resumes []port.Resume
 	var of []events.SQSMessage
 	for _, message := range event.Records {
 		resume, err := s.Queue.DecodeResume(ctx, message.Body)
@@ -53,7 +53,7 @@ func (s *System) HandleResumes(ctx context.Context, event events.SQSEvent) (even
 func (s *System) HandleTasks(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 	b := &batch{logger: s.Logger, retry: s.retry(s.Tasks)}
 	var mu sync.Mutex
-	tasks := map[string]engine.Task{} // by the id of their message
+	tasks := map[string]port.Task{} // by the id of their message
 	together(event.Records, func(message events.SQSMessage) {
 		task, err := s.Queue.DecodeTask(ctx, message.Body)
 		if err != nil {
@@ -84,7 +84,7 @@ const answering = 15 * time.Second
 // visibility is until when the messages of an invocation may be hidden: the longest of its attempts
 // is over then, and answered. Lambda deletes all of them together, when the invocation ends. Zero:
 // the attempts have no limit, and nor has the invocation.
-func visibility(tasks map[string]engine.Task, deadline time.Time) (hold time.Duration) {
+func visibility(tasks map[string]port.Task, deadline time.Time) (hold time.Duration) {
 	for _, task := range tasks { // order-insensitive: the longest counts
 		limit := task.Limit()
 		if !deadline.IsZero() && (limit == 0 || time.Until(deadline) < limit) {
@@ -117,14 +117,14 @@ func (s *System) hold(ctx context.Context, message events.SQSMessage, d time.Dur
 	return held
 }
 
-func (s *System) resumeAnew(resume engine.Resume) func(context.Context, time.Duration) error {
+func (s *System) resumeAnew(resume port.Resume) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, delay time.Duration) error {
 		resume.Delay = delay
 		return s.Queue.SendResumes(ctx, resume)
 	}
 }
 
-func (s *System) taskAnew(task engine.Task) func(context.Context, time.Duration) error {
+func (s *System) taskAnew(task port.Task) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, delay time.Duration) error {
 		task.Delay = delay
 		return s.Queue.SendTasks(ctx, task)
@@ -150,7 +150,7 @@ func (s *System) bury(ctx context.Context, body string) error {
 		return s.Engine.DeadResume(ctx, resume)
 	}
 	why := errors.Join(noTask, noResume)
-	if errors.Is(why, engine.ErrUnavailable) {
+	if errors.Is(why, port.ErrUnavailable) {
 		return why
 	}
 	s.Logger.ErrorContext(ctx, "a message that nobody can read is kept in the queue of the dead", "error", why)

@@ -21,11 +21,12 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
 	"github.com/reprise-run/reprise/infra/aws/sqs"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // The names of the queues are their URLs here.
@@ -87,23 +88,23 @@ type shakyStore struct {
 }
 
 // errSilent is that of a table that does not answer.
-var errSilent = fmt.Errorf("%w: the table does not answer", engine.ErrUnavailable)
+var errSilent = fmt.Errorf("%w: the table does not answer", port.ErrUnavailable)
 
-func (s *shakyStore) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
+func (s *shakyStore) Look(ctx context.Context, run string, known port.Position) (*port.View, error) {
 	if err := s.fails[run]; err != nil {
 		return nil, err
 	}
 	return s.Store.Look(ctx, run, known)
 }
 
-func (s *shakyStore) File(ctx context.Context, run string, item engine.Item) (int64, bool, error) {
+func (s *shakyStore) File(ctx context.Context, run string, item port.Item) (int64, bool, error) {
 	if err := s.fails[run]; err != nil {
 		return 0, false, err
 	}
 	return s.Store.File(ctx, run, item)
 }
 
-func (s *shakyStore) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+func (s *shakyStore) LoadTask(ctx context.Context, key port.TaskKey) (*port.TaskState, error) {
 	if err := s.fails[key.Run]; err != nil {
 		return nil, err
 	}
@@ -290,7 +291,7 @@ func TestATaskComesAgainAfterItsOwnTimeout(t *testing.T) {
 				}
 				for i, timeout := range c.timeouts {
 					run := fmt.Sprint("r", i)
-					task := engine.Task{Run: run, Generation: 1, Attempt: 1, Command: &history.ScheduleActivity{Activity: "greet",
+					task := port.Task{Run: run, Generation: 1, Attempt: 1, Command: &history.ScheduleActivity{Activity: "greet",
 						Input: history.Payload(`"Ada"`), Options: history.ActivityOptions{StartToClose: timeout}}}
 					require.NoError(t, b.Queue.SendTasks(ctx, task))
 				}
@@ -325,7 +326,7 @@ func TestADeadLetterWaitsForItsPayload(t *testing.T) {
 	b := newBench(t)
 	b.start("a", strings.Repeat("x", 100_000))
 	dead := b.take(resumesURL, 6)
-	b.places.Fails = func() error { return fmt.Errorf("%w: the bucket does not answer", engine.ErrUnavailable) }
+	b.places.Fails = func() error { return fmt.Errorf("%w: the bucket does not answer", port.ErrUnavailable) }
 	response, err := b.HandleDead(t.Context(), events.SQSEvent{Records: dead})
 	require.Len(t, failed(t, response, err), 1)
 	require.Empty(t, b.sqs.sent[deadURL])
@@ -366,7 +367,7 @@ func TestDeadLetters(t *testing.T) {
 	blocked, err := b.store.Summary(t.Context(), "b")
 	require.NoError(t, err)
 	require.NotNil(t, blocked.Blocked)
-	require.Equal(t, engine.ReasonUndeliverable, blocked.Blocked.Reason)
+	require.Equal(t, port.ReasonUndeliverable, blocked.Blocked.Reason)
 	response, err = b.HandleResumes(t.Context(), events.SQSEvent{Records: b.take(resumesURL, 1)})
 	require.Empty(t, failed(t, response, err))
 	ended, err := b.store.Summary(t.Context(), "a")

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // HandleSchedule is functions/timer, once a minute: timers that are due soon go to the queue; runs that
@@ -53,7 +53,7 @@ func (s *System) HandleSchedule(ctx context.Context) error {
 
 // unblockOlder has runs tried again that were blocked under another version than the one deployed.
 func (s *System) unblockOlder(ctx context.Context) (blocked, tried int, err error) {
-	deployed := engine.Deployment{Version: s.Version}
+	deployed := port.Deployment{Version: s.Version}
 	if s.Deployed != nil {
 		if deployed, err = s.Deployed(ctx); err != nil {
 			return 0, 0, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // slowStore gives no answer to some of functions/timer's questions until their time is over.
@@ -28,14 +28,14 @@ func until(ctx context.Context, hangs bool) error {
 	return ctx.Err()
 }
 
-func (s *slowStore) DueBefore(ctx context.Context, before time.Time) ([]engine.DueTimer, error) {
+func (s *slowStore) DueBefore(ctx context.Context, before time.Time) ([]port.DueTimer, error) {
 	if err := until(ctx, s.timers); err != nil {
 		return nil, err
 	}
 	return s.shakyStore.DueBefore(ctx, before)
 }
 
-func (s *slowStore) List(ctx context.Context, query engine.ListQuery) ([]*engine.Summary, string, error) {
+func (s *slowStore) List(ctx context.Context, query port.ListQuery) ([]*port.Summary, string, error) {
 	if err := until(ctx, s.listing); err != nil {
 		return nil, "", err
 	}
@@ -66,11 +66,11 @@ func chores(t *testing.T, slow *slowStore) *bench {
 	old, err := b.store.Summary(t.Context(), "old")
 	require.NoError(t, err)
 	old.Status, old.Closed = "completed", time.Now().Add(-time.Hour)
-	require.NoError(t, b.store.Put(t.Context(), &engine.Commit{Run: "old", Generation: 1, Summary: old}))
+	require.NoError(t, b.store.Put(t.Context(), &port.Commit{Run: "old", Generation: 1, Summary: old}))
 	b.start("blocked", "Bob")
-	block := &engine.Block{ID: "b", Since: time.Now(), Version: "1", Reason: engine.ReasonStuck}
+	block := &port.Block{ID: "b", Since: time.Now(), Version: "1", Reason: port.ReasonStuck}
 	require.NoError(t, b.store.Block(t.Context(), "blocked", block))
-	timer := engine.DueTimer{At: time.Now().Add(time.Minute), Run: "blocked", Generation: 1}
+	timer := port.DueTimer{At: time.Now().Add(time.Minute), Run: "blocked", Generation: 1}
 	require.NoError(t, b.store.PutDue(t.Context(), timer))
 	b.take(resumesURL, 1)
 	return b
@@ -130,8 +130,8 @@ func TestALearnedVersionUnblocks(t *testing.T) {
 	for version, want := range map[string]int{"1": 0, "3": 1} {
 		b := chores(t, &slowStore{})
 		b.Version = ""
-		b.Deployed = func(context.Context) (engine.Deployment, error) {
-			return engine.Deployment{Learned: true, Version: version, Since: time.Now()}, nil
+		b.Deployed = func(context.Context) (port.Deployment, error) {
+			return port.Deployment{Learned: true, Version: version, Since: time.Now()}, nil
 		}
 		require.NoError(t, b.HandleSchedule(t.Context()))
 		_, unblocks := b.sentFor()

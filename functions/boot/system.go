@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
@@ -27,10 +28,10 @@ import (
 
 // Store keeps runs: the table, in Lambda.
 type Store interface {
-	engine.Runs
-	engine.Directory
-	engine.Due
-	engine.Tasks
+	port.Runs
+	port.Directory
+	port.Due
+	port.Tasks
 	// DeleteClosed deletes runs that ended before a time, so many at most, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (deleted int, err error)
 }
@@ -45,7 +46,7 @@ type Parts struct {
 	// Version of the deployment: see [engine.Config]. "" if nothing names it.
 	Version string
 	// Deployed gives the version that functions/activate has noted, where Version is "" (timer).
-	Deployed func(context.Context) (engine.Deployment, error)
+	Deployed func(context.Context) (port.Deployment, error)
 	// CheckTable says whether the table holds what this deployment would not find (timer). Nil: it does not.
 	CheckTable func(context.Context) error
 	// Worker names this process in the history of attempts.
@@ -77,7 +78,7 @@ type System struct {
 // New makes a system. It asks nobody anything.
 func New(parts Parts) (*System, error) {
 	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
-	e, err := engine.New(engine.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
+	e, err := engine.New(port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
 		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID},
 		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
 			Retention: parts.Retention, Memory: parts.Memory, Poll: poll})

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/activity"
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -83,7 +83,7 @@ func TestTokensOpenUnderTheirOwnKeyAlone(t *testing.T) {
 	require.NoError(t, json.Unmarshal(states[0].Details, &token))
 	yes := []byte(`"yes"`)
 	err = under("x").Engine.CompleteActivity(ctx, token, yes, nil)
-	require.Equal(t, engine.Invalid, engine.CodeOf(err), "a token under another key: %v", err)
+	require.Equal(t, port.Invalid, port.CodeOf(err), "a token under another key: %v", err)
 	require.NoError(t, under("k").Engine.CompleteActivity(ctx, token, yes, nil))
 }
 

@@ -10,14 +10,15 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 func (h *Handler) activityEndpoints() []endpoint {
 	const tag = "activities"
 	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, ""}}
-	fails := []engine.Code{engine.NotFound, engine.Blocked}
-	byToken := []engine.Code{engine.NotFound, engine.Expired, engine.Blocked}
+	fails := []port.Code{port.NotFound, port.Blocked}
+	byToken := []port.Code{port.NotFound, port.Expired, port.Blocked}
 	params := []*huma.Param{tokenParam()}
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/signals", id: "list-unread-signals", tag: "messages", summary: "List the signals that a run has not taken",
@@ -33,7 +34,7 @@ func (h *Handler) activityEndpoints() []endpoint {
 			params: []*huma.Param{runParam(), {Name: "seq", In: "path", Required: true, Description: "The number of the run's command: seq of the list.", Example: 2, Schema: whole(1)},
 				queryParam("after", afterParam("the details"), matching(spotPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"The details, or a piece of their text.", json.RawMessage(nil), client.NextHeader}},
-			fails:   append(fails, engine.Conflict), serve: (*call).getDetails},
+			fails:   append(fails, port.Conflict), serve: (*call).getDetails},
 		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", completes: true, tag: tag, summary: "Complete an activity from outside",
 			describe: "By the token that the activity was given and passed on. It is good for one answer, until the attempt's time is over; the same answer may be repeated.",
 			params:   params, body: client.CompleteBody{}, answers: done, fails: byToken, serve: (*call).completeActivity},
@@ -55,9 +56,9 @@ func (c *call) listActivities() error {
 	if err != nil {
 		return err
 	}
-	shown := make([]*engine.TaskState, 0, len(states))
+	shown := make([]*port.TaskState, 0, len(states))
 	for _, state := range states {
-		shown = append(shown, state.LeaveOut(engine.LongestListed))
+		shown = append(shown, state.LeaveOut(port.LongestListed))
 	}
 	return c.answer(http.StatusOK, client.Activities{Activities: shown})
 }
@@ -80,7 +81,7 @@ func (c *call) getDetails() error {
 			return c.giveRest(fmt.Sprintf("what activity %d of run %q said", seq, run), state.Details)
 		}
 	}
-	return &engine.Error{Code: engine.NotFound, Message: fmt.Sprintf("activity %d of run %q is not pending: list-activities lists those that are", seq, run)}
+	return &port.Error{Code: port.NotFound, Message: fmt.Sprintf("activity %d of run %q is not pending: list-activities lists those that are", seq, run)}
 }
 
 func (c *call) listUnread() error {

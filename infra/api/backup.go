@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // backupPiece is how much of a backup is written to a caller at a time, and pieceTime how long that
@@ -23,7 +23,7 @@ func (h *Handler) backupEndpoints() []endpoint {
 			describe: "A copy of the SQLite database, made while the server runs, with all that was accepted before the request. To restore it, put it " +
 				"into a data folder as reprise.db. On AWS, the table is backed up instead.",
 			answers: map[int]reply{http.StatusOK: {"The database.", database{}, ""}},
-			fails:   []engine.Code{engine.Conflict}, serve: (*call).getBackup},
+			fails:   []port.Code{port.Conflict}, serve: (*call).getBackup},
 	}
 }
 
@@ -32,7 +32,7 @@ type database struct{}
 
 func (c *call) getBackup() error {
 	if c.config.Backup == nil {
-		return &engine.Error{Code: engine.Conflict, Message: "this server keeps its runs in a table of DynamoDB, not in a file: " +
+		return &port.Error{Code: port.Conflict, Message: "this server keeps its runs in a table of DynamoDB, not in a file: " +
 			"use point-in-time recovery or backups of that table"}
 	}
 	file, err := c.config.Backup(c.r.Context())

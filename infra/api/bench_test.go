@@ -11,19 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 )
 
 // instant takes every start and does nothing with it: what is left is the cost of the door.
 type instant struct {
-	engine.Runs
-	engine.Queue
+	port.Runs
+	port.Queue
 }
 
-func (instant) Create(context.Context, *engine.Summary, engine.Item) error { return nil }
-func (instant) SendResumes(context.Context, ...engine.Resume) error        { return nil }
-func (instant) Now() time.Time                                             { return time.Unix(1767225600, 0).UTC() }
+func (instant) Create(context.Context, *port.Summary, port.Item) error { return nil }
+func (instant) SendResumes(context.Context, ...port.Resume) error      { return nil }
+func (instant) Now() time.Time                                         { return time.Unix(1767225600, 0).UTC() }
 func (instant) AfterFunc(time.Duration, func()) (stop func() bool) {
 	return func() bool { return true }
 }
@@ -42,7 +43,7 @@ func (body) Close() error { return nil }
 // BenchmarkStart is one start without what the engine and the connection cost.
 func BenchmarkStart(b *testing.B) {
 	ports := instant{}
-	e, err := engine.New(engine.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
+	e, err := engine.New(port.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
 		engine.Config{Definitions: []workflow.Definition{echo}})
 	require.NoError(b, err)
 	handler, err := api.New(api.Config{Engine: e})

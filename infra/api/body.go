@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // longestBody holds the largest payload and what goes with it.
@@ -127,7 +127,7 @@ func notReceived(err error, body *paced) error {
 		return bodyTooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &problemError{http.StatusRequestTimeout, engine.Unavailable,
+		return &problemError{http.StatusRequestTimeout, port.Unavailable,
 			fmt.Sprintf("the request's body came too slowly: %d bytes in %s", body.had, time.Since(body.begun).Round(time.Second))}
 	}
 	if errors.Is(err, io.EOF) {
@@ -137,7 +137,7 @@ func notReceived(err error, body *paced) error {
 }
 
 func bodyTooLarge() error {
-	return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("the request's body has more than %d bytes; a value may have %d: store it elsewhere and pass where it is",
+	return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf("the request's body has more than %d bytes; a value may have %d: store it elsewhere and pass where it is",
 		longestBody, history.MaxPayload)}
 }
 
@@ -148,7 +148,7 @@ func checkContentType(given string) error {
 	if media, _, err := mime.ParseMediaType(given); err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) {
 		return nil
 	}
-	return &problemError{status: http.StatusUnsupportedMediaType, code: engine.Invalid,
+	return &problemError{status: http.StatusUnsupportedMediaType, code: port.Invalid,
 		message: fmt.Sprintf("a body of type %q is not read: send JSON with the header Content-Type: application/json", given)}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -102,7 +102,7 @@ func TestBrowsersOfOtherSites(t *testing.T) {
 			require.Contains(t, problemText(t, recorder), "403 forbidden: "+c.want)
 		})
 	}
-	runs, err := w.client.List(t.Context(), engine.ListQuery{})
+	runs, err := w.client.List(t.Context(), port.ListQuery{})
 	require.NoError(t, err)
 	require.Len(t, runs.Runs, 6, "what was refused started nothing")
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // attack is a page that tries what a page can to have its browser start runs on a server, reads what it can, and then says
@@ -135,7 +135,7 @@ func TestARealBrowser(t *testing.T) {
 			defer evil.Close()
 			visit(t, file, named(t, evil.URL, "evil.example"), done)
 
-			runs, err := w.client.List(t.Context(), engine.ListQuery{})
+			runs, err := w.client.List(t.Context(), port.ListQuery{})
 			require.NoError(t, err)
 			came.mu.Lock()
 			defer came.mu.Unlock()

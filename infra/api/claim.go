@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // What bodies and answers hold in memory, for each of their bytes. Live runs share the budget: see
@@ -66,7 +66,7 @@ func (c *call) fits(bytes int64) error {
 	if bytes <= total {
 		return nil
 	}
-	return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("it needs about %d bytes of memory, and this server may use %d for its runs and "+
+	return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf("it needs about %d bytes of memory, and this server may use %d for its runs and "+
 		"requests: give it more memory (reprise dev --memory, or the memory of the Lambda function), or store the value elsewhere and pass where it is", bytes, total)}
 }
 

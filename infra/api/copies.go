@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // copies are the long values that callers take at this moment. Each lies in a file, once for all of
@@ -111,7 +111,7 @@ func (c *copies) renew(w *wanted, text []byte, sum uint32) error {
 	}
 	file, err := newScratch(c.folder, text)
 	if err != nil {
-		return fmt.Errorf("%w: the disk did not take the copy that the value is read from: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: the disk did not take the copy that the value is read from: %w", port.ErrUnavailable, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

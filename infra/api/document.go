@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Version of the API. What is added raises the second number; what would break callers gets a /v2.
@@ -44,12 +45,12 @@ func newRegistry() huma.Registry {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	for described, by := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[history.Payload]():     reflect.TypeFor[json.RawMessage](),
-		reflect.TypeFor[engine.Summary]():      reflect.TypeFor[summary](),
-		reflect.TypeFor[engine.Block]():        reflect.TypeFor[block](),
-		reflect.TypeFor[engine.Large]():        reflect.TypeFor[large](),
+		reflect.TypeFor[port.Summary]():        reflect.TypeFor[summary](),
+		reflect.TypeFor[port.Block]():          reflect.TypeFor[block](),
+		reflect.TypeFor[port.Large]():          reflect.TypeFor[large](),
 		reflect.TypeFor[engine.Accepted]():     reflect.TypeFor[accepted](),
 		reflect.TypeFor[engine.UpdateAnswer](): reflect.TypeFor[updateAnswer](),
-		reflect.TypeFor[engine.TaskState]():    reflect.TypeFor[activityState](),
+		reflect.TypeFor[port.TaskState]():      reflect.TypeFor[activityState](),
 		reflect.TypeFor[engine.UnreadSignal](): reflect.TypeFor[unreadSignal](),
 		reflect.TypeFor[history.Failure]():     reflect.TypeFor[failure](),
 	} { // order-insensitive: a map is filled

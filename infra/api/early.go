@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -54,9 +54,9 @@ func (e *Early) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		open.guarded.ServeHTTP(w, r)
 		return
 	}
-	status, title := statusOf(engine.Unavailable)
+	status, title := statusOf(port.Unavailable)
 	w.Header().Set("Connection", "close")
-	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(engine.Unavailable), Title: title, Status: status, Code: engine.Unavailable,
+	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(port.Unavailable), Title: title, Status: status, Code: port.Unavailable,
 		Detail: fmt.Sprintf("the server is not ready yet: %s; try again", *e.why.Load())})
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -26,7 +26,7 @@ type endpoint struct {
 	// answers by status.
 	answers map[int]reply
 	// fails lists the codes that its problems may have, beside those that every endpoint's may.
-	fails []engine.Code
+	fails []port.Code
 	// open: it is for everybody, also where a server asks who somebody is.
 	open bool
 	// completes: an activity's completion token, which is in the path, is enough.
@@ -127,7 +127,7 @@ func (h *Handler) describe(r reply) *huma.Response {
 
 // describeProblems lists, for each status, the codes that it stands for.
 func (h *Handler) describeProblems(operation *huma.Operation, e endpoint) {
-	codes := append([]engine.Code{engine.Invalid, engine.Unavailable, engine.Internal, engine.TooLarge, client.Forbidden}, e.fails...)
+	codes := append([]port.Code{port.Invalid, port.Unavailable, port.Internal, port.TooLarge, client.Forbidden}, e.fails...)
 	if !e.open {
 		codes = append(codes, client.Unauthenticated)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -210,18 +210,18 @@ func TestActivities(t *testing.T) {
 		return len(found) == 1 && found[0].(map[string]any)["pending"] == true
 	}, 5*time.Second, time.Millisecond)
 	require.Equal(t, false, w.ok(200, "POST", "/v1/activities/"+token+"/heartbeat", `{"details":{"done":1}}`)["cancelled"])
-	long := `"` + strings.Repeat("x", engine.LongestListed) + `"`
+	long := `"` + strings.Repeat("x", port.LongestListed) + `"`
 	w.ok(200, "POST", "/v1/activities/"+token+"/heartbeat", `{"details":`+long+`}`)
 	shown := w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"].([]any)[0].(map[string]any)
 	require.NotContains(t, shown, "details", "they are long")
 	require.EqualValues(t, len(long), shown["large"].(map[string]any)["details"].(map[string]any)["bytes"])
 	_, details := w.call("GET", fmt.Sprintf("/v1/runs/done/activities/%v/details", shown["seq"]), "")
 	require.Equal(t, long, details)
-	require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/done/activities/99/details", "").Code)
-	require.Equal(t, engine.Invalid, w.problem("GET", "/v1/runs/done/activities/x/details", "").Code)
+	require.Equal(t, port.NotFound, w.problem("GET", "/v1/runs/done/activities/99/details", "").Code)
+	require.Equal(t, port.Invalid, w.problem("GET", "/v1/runs/done/activities/x/details", "").Code)
 	w.ok(204, "POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
 	w.ok(204, "POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
-	require.Equal(t, engine.NotFound, w.problem("POST", "/v1/activities/"+token+"/complete", `{"result":"bad"}`).Code)
+	require.Equal(t, port.NotFound, w.problem("POST", "/v1/activities/"+token+"/complete", `{"result":"bad"}`).Code)
 	require.Equal(t, "good", w.ok(200, "GET", "/v1/runs/done?wait=5s", "")["result"])
 	require.Equal(t, []any{}, w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"])
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -23,7 +23,7 @@ const pieceOfLog = 1_000_000
 // follows, its separator included.
 type place struct {
 	generation int
-	after      engine.Position
+	after      port.Position
 	bytes      int
 }
 
@@ -65,7 +65,7 @@ func (c *call) exportHistory() error {
 	if err := c.awaitRoomForLog(p.run, max(p.at.after.Generation, 1), p.at.after.Record); err != nil {
 		return err
 	}
-	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at engine.Position, record *history.Record) error { return p.add(ctx, at, record) })
+	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at port.Position, record *history.Record) error { return p.add(ctx, at, record) })
 	switch {
 	case errors.Is(err, errFull):
 		c.w.Header().Set(client.NextHeader, p.at.String())
@@ -129,9 +129,9 @@ func (p *piece) goOn(c *call, given string) (err error) {
 
 // add adds a record, or as much of it as there is room for; then the piece is full. A record is sealed to the same text for each piece
 // that has a part of it, as long as the key is the same.
-func (p *piece) add(ctx context.Context, at engine.Position, record *history.Record) error {
+func (p *piece) add(ctx context.Context, at port.Position, record *history.Record) error {
 	separator := ",\n"
-	if p.at.after == (engine.Position{}) {
+	if p.at.after == (port.Position{}) {
 		separator = "\n"
 	}
 	text, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendRecord([]byte(separator), record), nil })

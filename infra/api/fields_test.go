@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // What is described must be what is written: each type of the engine with every field set has the described type's fields.
@@ -19,18 +20,18 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 	now := time.Unix(1767225600, 0).UTC()
 	one := history.Payload("1")
 	failed := &history.Failure{FailureKind: "x", Type: "x", Message: "x", NonRetryable: true, RetryAfter: 1, Details: one, Stack: "x", Cause: &history.Failure{}}
-	long := map[string]engine.Large{"x": {}}
+	long := map[string]port.Large{"x": {}}
 	for _, c := range []struct{ written, described any }{
-		{engine.Summary{Blocked: &engine.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
+		{port.Summary{Blocked: &port.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
 			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}, Large: long}, summary{}},
-		{engine.Large{Preview: "x"}, large{}},
-		{engine.Block{ID: "x", Version: "x"}, block{}},
+		{port.Large{Preview: "x"}, large{}},
+		{port.Block{ID: "x", Version: "x"}, block{}},
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
 		{engine.Accepted{Hint: "x"}, accepted{}},
 		{engine.UnreadSignal{}, unreadSignal{}},
 		{engine.UpdateAnswer{Result: one, Failure: failed, Large: long}, updateAnswer{}},
-		{engine.TaskState{Step: true, Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true, Large: long}, activityState{}},
+		{port.TaskState{Step: true, Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true, Large: long}, activityState{}},
 		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)
@@ -69,7 +70,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var strict, lax start
 		if err := shape.decode(slices.Clone(text), &strict); err != nil {
-			require.Equal(t, engine.Invalid, engine.CodeOf(err))
+			require.Equal(t, port.Invalid, port.CodeOf(err))
 			return
 		}
 		require.NoError(t, json.Unmarshal(text, &lax))

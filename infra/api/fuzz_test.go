@@ -18,10 +18,11 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
-	"github.com/reprise-run/reprise/infra/local/memory"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
@@ -121,8 +122,8 @@ type bench struct {
 	handler *api.Handler
 	engine  *engine.Engine
 	token   string
-	resumes []engine.Resume
-	tasks   []engine.Task
+	resumes []port.Resume
+	tasks   []port.Task
 }
 
 // newBench makes one; with a handler that was made before, if it is not nil.
@@ -133,7 +134,7 @@ func newBench(tb testing.TB, handler *api.Handler) *bench {
 	reviewed := workflow.New("reviewed", func(ctx workflow.Context, what string) (string, error) { return workflow.Execute(ctx, review, what) })
 	b, store := &bench{}, memory.New()
 	var err error
-	b.engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: b, Clock: system.Clock{}, Authors: immortal{},
+	b.engine, err = engine.New(port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: b, Clock: system.Clock{}, Authors: immortal{},
 		NewID: func() string { return strings.ToLower(rand.Text()) }},
 		engine.Config{Definitions: []workflow.Definition{echo, fails, basket, reviewed, review}, TokenKey: make([]byte, 32), StuckAfter: -1})
 	require.NoError(tb, err)
@@ -158,12 +159,12 @@ func newBench(tb testing.TB, handler *api.Handler) *bench {
 	return b
 }
 
-func (b *bench) SendResumes(_ context.Context, messages ...engine.Resume) error {
+func (b *bench) SendResumes(_ context.Context, messages ...port.Resume) error {
 	b.resumes = append(b.resumes, messages...)
 	return nil
 }
 
-func (b *bench) SendTasks(_ context.Context, messages ...engine.Task) error {
+func (b *bench) SendTasks(_ context.Context, messages ...port.Task) error {
 	b.tasks = append(b.tasks, messages...)
 	return nil
 }
@@ -175,7 +176,7 @@ func (b *bench) deliver(tb testing.TB) {
 		message := b.resumes[0]
 		b.resumes = b.resumes[1:]
 		if message.Delay == 0 {
-			require.NoError(tb, b.engine.Activate(tb.Context(), time.Time{}, []engine.Resume{message})[0])
+			require.NoError(tb, b.engine.Activate(tb.Context(), time.Time{}, []port.Resume{message})[0])
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -40,7 +40,7 @@ func (c *call) getInfo() error {
 func (c *call) getHealth() error {
 	if c.config.Healthy != nil {
 		if err := c.config.Healthy(c.r.Context()); err != nil {
-			return &engine.Error{Code: engine.Unavailable, Message: "the server is up, but cannot do its work: " + err.Error()}
+			return &port.Error{Code: port.Unavailable, Message: "the server is up, but cannot do its work: " + err.Error()}
 		}
 	}
 	return c.answer(http.StatusOK, client.Health{Status: "ok"})

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Limits bound what callers can make a server keep at a time. What is beyond is refused with the code unavailable, and may be
@@ -64,7 +64,7 @@ func (r *rooms) limit(l Limits) {
 }
 
 func busy(format string, args ...any) error {
-	return &engine.Error{Code: engine.Unavailable, Message: fmt.Sprintf(format, args...)}
+	return &port.Error{Code: port.Unavailable, Message: fmt.Sprintf(format, args...)}
 }
 
 // Whoever sends or takes bytes slowly is given up after a while, which grows with their number.

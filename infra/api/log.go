@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -18,17 +18,17 @@ func (h *Handler) logEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/history", id: "get-history", tag: tag, summary: "Get a part of a run's log",
 			describe: "Records of one generation, in order, as many as fit a page of about a megabyte, at least one. A record is what happened in one activation, and what the run decided. " +
-				fmt.Sprintf("Values of more than %d bytes are left out; where a record is still longer than a page, those of more than %d bytes, or all. ", engine.LongestShown, engine.LongestListed) +
+				fmt.Sprintf("Values of more than %d bytes are left out; where a record is still longer than a page, those of more than %d bytes, or all. ", port.LongestShown, port.LongestListed) +
 				"Where the member input would stand, input@ says how long it is. get-record gives such a record whole.",
 			params:  []*huma.Param{runParam(), generationParam(), queryParam("after", "Only records after this number.", whole(0), 120)},
-			answers: map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getHistory},
+			answers: map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: (*call).getHistory},
 		{method: http.MethodGet, path: "/v1/runs/{run}/history/{record}", id: "get-record", tag: tag, summary: "Read one record of a run's log, whole",
 			describe: "As it is stored, with all its values. Where a gateway limits answers, it comes in pieces: as long as an answer has the header " + client.NextHeader +
 				", the same request with that as after gives the next piece.",
 			params: []*huma.Param{runParam(), {Name: "record", In: "path", Required: true, Description: "The number of the record.", Example: 4, Schema: whole(1)},
 				generationParam(), queryParam("after", afterParam("the record"), matching(spotPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"The record, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
-			fails:   []engine.Code{engine.NotFound, engine.Conflict, engine.Blocked}, serve: (*call).getRecord},
+			fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: (*call).getRecord},
 		{method: http.MethodGet, path: "/v1/runs/{run}/export", id: "export-history", tag: tag, summary: "Export a generation's whole log",
 			describe: "What replay takes. Where a reset began the generation, the records of earlier generations that still count come first. " +
 				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + client.NextHeader + ", the text goes on, " +
@@ -36,12 +36,12 @@ func (h *Handler) logEndpoints() []endpoint {
 			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", matching(plainPattern), nil),
 				queryParam("sealed", "Leave values sealed, if the server stores them so: the export says nothing to whoever lacks the key.", &huma.Schema{Type: huma.TypeBoolean}, true)},
 			answers: map[int]reply{http.StatusOK: {"The log, with one record on each line, or a piece of that text.", exported{}, client.NextHeader}},
-			fails:   []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).exportHistory},
+			fails:   []port.Code{port.NotFound, port.Blocked}, serve: (*call).exportHistory},
 	}
 }
 
 // generation finds the generation that is asked for: the current one where none is named.
-func (c *call) generation() (*engine.Summary, int, error) {
+func (c *call) generation() (*port.Summary, int, error) {
 	generation, err := c.number("generation")
 	if err != nil {
 		return nil, 0, err
@@ -93,7 +93,7 @@ func (c *call) getHistory() error {
 // shownRecord is the text of a record as a page of the history shows it, and whether that is all of
 // it. It leaves out as many values as it must so that the record fits.
 func shownRecord(record *history.Record) (text []byte, whole bool) {
-	for _, most := range []int{engine.LongestShown, engine.LongestListed, 0} {
+	for _, most := range []int{port.LongestShown, port.LongestListed, 0} {
 		whole = true
 		text = history.Encoder{Away: func(value history.Payload) (string, bool) {
 			if len(value) <= most {
@@ -111,7 +111,7 @@ func shownRecord(record *history.Record) (text []byte, whole bool) {
 
 // leftOut is what stands for a value.
 func leftOut(value history.Payload) string {
-	large := engine.LargeOf(value)
+	large := port.LargeOf(value)
 	return fmt.Sprintf("%d bytes, left out: %s", large.Bytes, large.Preview)
 }
 
@@ -135,7 +135,7 @@ func (c *call) getRecord() error {
 			return nil, err
 		}
 		if len(records) == 0 || records[0].Number != number {
-			return nil, &engine.Error{Code: engine.NotFound, Message: fmt.Sprintf("the log of run %q has no record %d in this generation: get-history lists its records", run, number)}
+			return nil, &port.Error{Code: port.NotFound, Message: fmt.Sprintf("the log of run %q has no record %d in this generation: get-history lists its records", run, number)}
 		}
 		return history.AppendRecord(nil, records[0]), nil
 	}})

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -117,7 +117,7 @@ func (l *long) has(at spot, size int, sum uint32) error {
 	if at == (spot{}) || sum == at.sum && at.bytes <= size {
 		return nil
 	}
-	return &engine.Error{Code: engine.Conflict, Message: l.what + " has changed since its first piece was read: read it again"}
+	return &port.Error{Code: port.Conflict, Message: l.what + " has changed since its first piece was read: read it again"}
 }
 
 // leavesOut says whether a value is too long for an answer here. If so, the answer names the place

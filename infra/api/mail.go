@@ -8,13 +8,14 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 func (h *Handler) mailEndpoints() []endpoint {
 	const tag = "messages"
 	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, ""}}
-	fails := []engine.Code{engine.NotFound, engine.Closed, engine.Blocked, engine.Conflict}
+	fails := []port.Code{port.NotFound, port.Closed, port.Blocked, port.Conflict}
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
 			describe: "A run that ends before it has looked may leave it unread. Where the signal is registered, an input of another type is refused. " +
@@ -32,7 +33,7 @@ func (h *Handler) mailEndpoints() []endpoint {
 			params: []*huma.Param{runParam(), nameParam("query", "total"),
 				queryParam("after", afterParam("a result that an answer left out for its length"), matching(spotPattern), nil)}, body: client.QueryBody{},
 			answers: map[int]reply{http.StatusOK: {"The workflow's answer. One that is too long is left out: large says its size, and the same request with after gives it in pieces.", client.QueryAnswer{}, client.NextHeader}},
-			fails:   []engine.Code{engine.NotFound, engine.Rejected, engine.Blocked}, serve: (*call).queryRun},
+			fails:   []port.Code{port.NotFound, port.Rejected, port.Blocked}, serve: (*call).queryRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/cancel", id: "cancel-run", tag: tag, summary: "Ask a run to stop",
 			describe: "Its code is told, and may clean up.",
 			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).cancelRun},
@@ -41,7 +42,7 @@ func (h *Handler) mailEndpoints() []endpoint {
 			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).terminateRun},
 		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", role: All, tag: tag, summary: "Have a run go on from an earlier record",
 			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals and accepted updates, which come again. The record may be one of an earlier generation, as long as its log is kept.",
-			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []engine.Code{engine.NotFound, engine.Blocked, engine.Conflict}, serve: (*call).resetRun},
+			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []port.Code{port.NotFound, port.Blocked, port.Conflict}, serve: (*call).resetRun},
 	}
 }
 
@@ -135,7 +136,7 @@ func (c *call) queryRun() error {
 	}
 	answer := client.QueryAnswer{Result: result}
 	if c.leavesOut(result) {
-		answer.Result, answer.Large = nil, map[string]engine.Large{engine.ValueResult: engine.LargeOf(result)}
+		answer.Result, answer.Large = nil, map[string]port.Large{port.ValueResult: port.LargeOf(result)}
 	}
 	if err := c.holdAnswer(len(answer.Result)); err != nil {
 		return err

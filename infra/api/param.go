@@ -10,10 +10,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
-func invalid(message string) error { return &engine.Error{Code: engine.Invalid, Message: message} }
+func invalid(message string) error { return &port.Error{Code: port.Invalid, Message: message} }
 
 func pathParam(name, describe, pattern string, most int, example any) *huma.Param {
 	least := 1
@@ -32,11 +32,11 @@ func whole(least float64) *huma.Schema {
 }
 
 func runParam() *huma.Param {
-	return pathParam("run", "The run's id.", idPattern, engine.LongestID, "order-17")
+	return pathParam("run", "The run's id.", idPattern, port.LongestID, "order-17")
 }
 
 func nameParam(what, example string) *huma.Param {
-	return pathParam("name", "The name of the "+what+".", plainPattern, engine.LongestName, example)
+	return pathParam("name", "The name of the "+what+".", plainPattern, port.LongestName, example)
 }
 
 func tokenParam() *huma.Param {

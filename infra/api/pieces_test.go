@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -98,7 +98,7 @@ func TestLongestAnswer(t *testing.T) {
 	page := w.ok(200, "GET", "/v1/runs?limit=5", "")
 	require.Len(t, page["runs"], 2, "as many as fit")
 	var ids []string
-	for run, err := range w.client.All(t.Context(), engine.ListQuery{}) {
+	for run, err := range w.client.All(t.Context(), port.ListQuery{}) {
 		require.NoError(t, err)
 		ids = append(ids, run.Run)
 	}
@@ -109,7 +109,7 @@ func TestLongestAnswer(t *testing.T) {
 		fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
 	p = w.problem("GET", "/v1/runs/long", "")
 	require.Regexp(t, `^the answer has \d+ bytes`, p.Detail)
-	require.Equal(t, engine.TooLarge, w.problem("GET", "/v1/runs", "").Code, "one run alone is too long")
+	require.Equal(t, port.TooLarge, w.problem("GET", "/v1/runs", "").Code, "one run alone is too long")
 	w.exportOf("long", 1, 1)
 	require.Equal(t, "Reprise-Next", client.NextHeader)
 }

@@ -7,39 +7,39 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 // problemError is an error of the door's own, where the engine's codes alone would not give the status.
 type problemError struct {
 	status  int
-	code    engine.Code
+	code    port.Code
 	message string
 }
 
 func (e *problemError) Error() string { return e.message }
 
 // statusOf maps the codes of errors, here and nowhere else.
-func statusOf(code engine.Code) (status int, title string) {
+func statusOf(code port.Code) (status int, title string) {
 	switch code {
-	case engine.Invalid:
+	case port.Invalid:
 		return http.StatusBadRequest, "Invalid request"
-	case engine.NotFound:
+	case port.NotFound:
 		return http.StatusNotFound, "Not found"
-	case engine.Conflict:
+	case port.Conflict:
 		return http.StatusConflict, "Conflict"
-	case engine.Closed: // the run itself can still be read, so it is not gone
+	case port.Closed: // the run itself can still be read, so it is not gone
 		return http.StatusConflict, "Run closed"
-	case engine.Expired:
+	case port.Expired:
 		return http.StatusGone, "Token expired"
-	case engine.Rejected:
+	case port.Rejected:
 		return http.StatusUnprocessableEntity, "Rejected by the workflow"
-	case engine.Blocked:
+	case port.Blocked:
 		return http.StatusLocked, "Run blocked"
-	case engine.TooLarge:
+	case port.TooLarge:
 		return http.StatusRequestEntityTooLarge, "Too large"
-	case engine.Unavailable:
+	case port.Unavailable:
 		return http.StatusServiceUnavailable, "Try again later"
 	case client.Unauthenticated:
 		return http.StatusUnauthorized, "Authentication required"
@@ -51,7 +51,7 @@ func statusOf(code engine.Code) (status int, title string) {
 
 // fail answers with a problem.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, message := engine.CodeOf(err), err.Error()
+	code, message := port.CodeOf(err), err.Error()
 	status, title := statusOf(code)
 	own := (*problemError)(nil)
 	switch {
@@ -60,9 +60,9 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		_, title = statusOf(code)
 		status = own.status
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // the caller has gone, or the server goes
-		code = engine.Unavailable
+		code = port.Unavailable
 		status, title = statusOf(code)
-	case code == engine.Internal:
+	case code == port.Internal:
 		// Not the path: a completion token may be in it.
 		h.config.Logger.ErrorContext(r.Context(), "a request failed", "endpoint", r.Pattern, "run", r.PathValue("run"), "error", err)
 	}
@@ -70,7 +70,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func writeProblem(w http.ResponseWriter, problem *client.Problem) {
-	if problem.Code == engine.Unavailable {
+	if problem.Code == port.Unavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	respond(w, problem.Status, "application/problem+json", problem)
@@ -88,8 +88,8 @@ func (h *Handler) nothingHere(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		h.fail(w, r, &problemError{http.StatusMethodNotAllowed, engine.Invalid, r.Method + " is not for " + r.URL.Path + ": use " + strings.Join(allowed, " or ")})
+		h.fail(w, r, &problemError{http.StatusMethodNotAllowed, port.Invalid, r.Method + " is not for " + r.URL.Path + ": use " + strings.Join(allowed, " or ")})
 		return
 	}
-	h.fail(w, r, &problemError{http.StatusNotFound, engine.NotFound, "there is nothing at " + r.Method + " " + r.URL.Path + ": /v1/openapi.json lists what there is"})
+	h.fail(w, r, &problemError{http.StatusNotFound, port.NotFound, "there is nothing at " + r.Method + " " + r.URL.Path + ": /v1/openapi.json lists what there is"})
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -27,7 +27,7 @@ func (h *Handler) repairEndpoints() []endpoint {
 				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
 			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"One page is rebuilt.", client.Rebuilt{}, ""}},
-			fails:   []engine.Code{engine.Conflict}, serve: (*call).rebuildQueues},
+			fails:   []port.Code{port.Conflict}, serve: (*call).rebuildQueues},
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *call) queues() (*client.Queues, error) {
 
 func (c *call) rebuildQueues() error {
 	if !c.config.Rebuild {
-		return &engine.Error{Code: engine.Conflict, Message: "this server has its queues in its own memory and rebuilds them at each start: " +
+		return &port.Error{Code: port.Conflict, Message: "this server has its queues in its own memory and rebuilds them at each start: " +
 			"while it is up, there is nothing to bring back"}
 	}
 	ctx, cancel := c.paged()

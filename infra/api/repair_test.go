@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
@@ -22,8 +23,8 @@ func TestDoctor(t *testing.T) {
 
 	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)["blocked"].(map[string]any)
 	at := time.Now().UTC().Add(-time.Hour)
-	require.NoError(t, w.store.PutDue(t.Context(), engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: 3}))
-	require.NoError(t, w.store.PutDue(t.Context(), engine.DueTimer{At: at.Add(2 * time.Hour), Run: "later", Generation: 1, Seq: 3}))
+	require.NoError(t, w.store.PutDue(t.Context(), port.DueTimer{At: at, Run: "r", Generation: 1, Seq: 3}))
+	require.NoError(t, w.store.PutDue(t.Context(), port.DueTimer{At: at.Add(2 * time.Hour), Run: "later", Generation: 1, Seq: 3}))
 	found, err := w.client.Diagnose(t.Context())
 	require.NoError(t, err)
 	require.False(t, found.Healthy)
@@ -80,7 +81,7 @@ func TestInspect(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	stale := &history.TimerFired{Seq: 99}
 	history.File(stale, "filing")
-	_, _, err := w.store.File(t.Context(), "b", engine.Item{Key: stale.Key(1), Event: stale, Stamp: at.UnixNano(), Durable: true})
+	_, _, err := w.store.File(t.Context(), "b", port.Item{Key: stale.Key(1), Event: stale, Stamp: at.UnixNano(), Durable: true})
 	require.NoError(t, err)
 	found, err := w.client.Inspect(t.Context(), "")
 	require.NoError(t, err)
@@ -88,7 +89,7 @@ func TestInspect(t *testing.T) {
 		Kind: engine.FindingUnread, Name: "timer-fired", Since: found.Findings[0].Since}}}, found)
 	require.True(t, at.Equal(found.Findings[0].Since))
 	_, err = w.client.Inspect(t.Context(), "x")
-	require.Equal(t, engine.Invalid, client.CodeOf(err))
+	require.Equal(t, port.Invalid, client.CodeOf(err))
 }
 
 func TestRebuild(t *testing.T) {

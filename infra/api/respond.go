@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // encoding is a buffer with the encoder that fills it.
@@ -35,7 +35,7 @@ func (c *call) answer(status int, body any) error {
 		if c.r.Method != http.MethodGet {
 			done = "it was done, but the"
 		}
-		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf("%s answer has %d bytes, and no more than %d can be given here: "+
+		return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf("%s answer has %d bytes, and no more than %d can be given here: "+
 			"get-value and get-record give values in pieces, and so does a run's export", done, size, most)}
 	}
 	e.write(c.w, status, "application/json")

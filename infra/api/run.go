@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -23,20 +24,20 @@ func (h *Handler) runEndpoints() []endpoint {
 			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
 				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint. An input that does not fit the registered workflow is refused.",
 			params: []*huma.Param{waitParam(untilEnd)}, body: client.StartBody{},
-			answers: map[int]reply{http.StatusCreated: {"The run was started.", engine.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", engine.Summary{}, client.HintHeader}},
-			fails:   []engine.Code{engine.Conflict}, serve: (*call).startRun},
+			answers: map[int]reply{http.StatusCreated: {"The run was started.", port.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", port.Summary{}, client.HintHeader}},
+			fails:   []port.Code{port.Conflict}, serve: (*call).startRun},
 		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
 			describe: fmt.Sprintf("The latest start first, page by page. Values of more than %d bytes are left out: large has their sizes, and get-value gives them.",
-				engine.LongestListed), params: listParams(),
+				port.LongestListed), params: listParams(),
 			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: (*call).listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
-			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their sizes, and get-value gives them.", engine.LongestShown),
+			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their sizes, and get-value gives them.", port.LongestShown),
 			params:   []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", engine.Summary{}, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).getRun},
+			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", port.Summary{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: (*call).getRun},
 		h.valueEndpoint(),
 		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, tag: tag, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
-			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []engine.Code{engine.NotFound, engine.Blocked}, serve: (*call).unblockRun},
+			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: (*call).unblockRun},
 	}
 }
 
@@ -68,7 +69,7 @@ func (c *call) startRun() error {
 	if err != nil {
 		return err
 	}
-	summary, body.Input = summary.LeaveOut(engine.LongestShown), nil // nothing large is held while the caller waits
+	summary, body.Input = summary.LeaveOut(port.LongestShown), nil // nothing large is held while the caller waits
 	c.release()
 	if summary, err = c.await(summary, wait); err != nil {
 		return err
@@ -81,12 +82,12 @@ func (c *call) startRun() error {
 	if created {
 		status = http.StatusCreated
 	}
-	return c.answer(status, summary.LeaveOut(engine.LongestShown))
+	return c.answer(status, summary.LeaveOut(port.LongestShown))
 }
 
 // await waits until a run has ended or is blocked, or the wait is over. Where too many wait already, a start is answered at
 // once, for it is done; who has asked for nothing but the wait is told.
-func (c *call) await(summary *engine.Summary, wait time.Duration) (*engine.Summary, error) {
+func (c *call) await(summary *port.Summary, wait time.Duration) (*port.Summary, error) {
 	if wait == 0 || settled(summary) {
 		return summary, nil
 	}
@@ -105,7 +106,7 @@ func (c *call) await(summary *engine.Summary, wait time.Duration) (*engine.Summa
 	return latest, err
 }
 
-func settled(summary *engine.Summary) bool {
+func settled(summary *port.Summary) bool {
 	return summary.Status.Closed() || summary.Blocked != nil
 }
 
@@ -118,14 +119,14 @@ func (c *call) getRun() error {
 	if err != nil {
 		return err
 	}
-	if summary, err = c.await(summary.LeaveOut(engine.LongestShown), wait); err != nil {
+	if summary, err = c.await(summary.LeaveOut(port.LongestShown), wait); err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, summary.LeaveOut(engine.LongestShown))
+	return c.answer(http.StatusOK, summary.LeaveOut(port.LongestShown))
 }
 
 func (c *call) listRuns() error {
-	query := engine.ListQuery{Workflow: c.value("workflow"), Cursor: c.value("cursor")}
+	query := port.ListQuery{Workflow: c.value("workflow"), Cursor: c.value("cursor")}
 	var err error
 	if query.Status, err = parseStatus(c.value("status")); err != nil {
 		return err
@@ -145,10 +146,10 @@ func (c *call) listRuns() error {
 			return err
 		}
 		if runs == nil {
-			runs = []*engine.Summary{}
+			runs = []*port.Summary{}
 		}
 		err = c.answer(http.StatusOK, &client.Page{Runs: runs, Next: next})
-		if len(runs) < 2 || engine.CodeOf(err) != engine.TooLarge {
+		if len(runs) < 2 || port.CodeOf(err) != port.TooLarge {
 			return err
 		}
 		query.Limit = len(runs) / 2 // a page may be shorter than was asked for

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 )
@@ -37,7 +38,7 @@ func slowly(t *testing.T, call func(t *testing.T, connection net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ports := instant{}
-		e, err := engine.New(engine.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
+		e, err := engine.New(port.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
 			engine.Config{Definitions: []workflow.Definition{echo}})
 		require.NoError(t, err)
 		handler, err := api.New(api.Config{Engine: e})

@@ -8,13 +8,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 func (h *Handler) valueEndpoint() endpoint {
-	names := make([]any, 0, len(engine.Values()))
-	for _, name := range engine.Values() {
+	names := make([]any, 0, len(port.Values()))
+	for _, name := range port.Values() {
 		names = append(names, name)
 	}
 	return endpoint{method: http.MethodGet, path: "/v1/runs/{run}/values/{value}", id: "get-value", tag: "runs", summary: "Read a value of a run, whole",
@@ -24,7 +24,7 @@ func (h *Handler) valueEndpoint() endpoint {
 			Schema: &huma.Schema{Type: huma.TypeString, Enum: names}},
 			queryParam("after", afterParam("the value"), matching(spotPattern), nil)},
 		answers: map[int]reply{http.StatusOK: {"The value, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
-		fails:   []engine.Code{engine.NotFound, engine.Conflict, engine.Blocked}, serve: (*call).getValue}
+		fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: (*call).getValue}
 }
 
 // spot is a place in the text of a value, which tells the value from another one that has taken its

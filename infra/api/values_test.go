@@ -16,6 +16,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 )
 
@@ -56,12 +57,12 @@ func TestLargeValues(t *testing.T) {
 		require.True(t, whole == value)
 	}
 	var given bytes.Buffer
-	require.NoError(t, w.client.Value(t.Context(), "large", engine.ValueInput, &given))
+	require.NoError(t, w.client.Value(t.Context(), "large", port.ValueInput, &given))
 	require.True(t, given.String() == value)
 	summary, err := w.client.Wait(t.Context(), "large")
 	require.NoError(t, err)
 	require.True(t, string(summary.Result) == value, "a client that waits gets the result whole")
-	require.True(t, summary.IsLarge(engine.ValueInput))
+	require.True(t, summary.IsLarge(port.ValueInput))
 }
 
 // TestValueInOneAnswer: without a gateway, one answer has all of a value.
@@ -76,11 +77,11 @@ func TestValueInOneAnswer(t *testing.T) {
 	_, text = w.call(http.MethodGet, "/v1/runs/large/values/state", "")
 	require.Equal(t, "null", text)
 
-	require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/none/values/result", "").Code)
+	require.Equal(t, port.NotFound, w.problem("GET", "/v1/runs/none/values/result", "").Code)
 	require.Contains(t, w.problem("GET", "/v1/runs/large/values/output", "").Detail, "input, result, state, failure")
-	require.Equal(t, engine.Invalid, w.problem("GET", "/v1/runs/large/values/result?after=7", "").Code)
+	require.Equal(t, port.Invalid, w.problem("GET", "/v1/runs/large/values/result?after=7", "").Code)
 	changed := w.problem("GET", "/v1/runs/large/values/result?after=00000000.5", "")
-	require.Equal(t, engine.Conflict, changed.Code)
+	require.Equal(t, port.Conflict, changed.Code)
 	require.Contains(t, changed.Detail, "has changed since its first piece was read")
 }
 
@@ -119,7 +120,7 @@ func TestLongAnswers(t *testing.T) {
 		require.Equal(t, http.StatusOK, response.StatusCode, text)
 		var answer struct {
 			Result *string
-			Large  map[string]engine.Large
+			Large  map[string]port.Large
 		}
 		require.NoError(t, json.Unmarshal([]byte(text), &answer))
 		require.Nil(t, answer.Result)
@@ -129,7 +130,7 @@ func TestLongAnswers(t *testing.T) {
 		require.True(t, whole == `"`+strings.Repeat(c.letter, 2_000_000)+`"`)
 	}
 	changed := w.problem("POST", "/v1/runs/l/queries/page?after=00000000.5", `{"input":2000000}`)
-	require.Equal(t, engine.Conflict, changed.Code)
+	require.Equal(t, port.Conflict, changed.Code)
 	require.Contains(t, w.problem("POST", "/v1/runs/l/updates/print?after=00000000.0", `{"input":2}`).Detail, "give its id")
 
 	result, err := w.client.Query(t.Context(), "l", "page", history.Payload("2000000"))
@@ -163,9 +164,9 @@ func TestLongRecords(t *testing.T) {
 				require.NoError(t, err)
 				require.True(t, string(record) == whole.String(), "the client reads the whole")
 			}
-			require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/large/history/2", "").Code)
-			require.Equal(t, engine.Invalid, w.problem("GET", "/v1/runs/large/history/x", "").Code)
-			require.Equal(t, engine.NotFound, w.problem("GET", "/v1/runs/none/history/1", "").Code)
+			require.Equal(t, port.NotFound, w.problem("GET", "/v1/runs/large/history/2", "").Code)
+			require.Equal(t, port.Invalid, w.problem("GET", "/v1/runs/large/history/x", "").Code)
+			require.Equal(t, port.NotFound, w.problem("GET", "/v1/runs/none/history/1", "").Code)
 		})
 	}
 }
@@ -228,6 +229,6 @@ func TestSlowReaders(t *testing.T) {
 func TestABodyThatNeverFits(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Memory = memory.New(8 << 20) })
 	p := w.problem("POST", "/v1/runs", `{"workflow":"echo","input":"`+strings.Repeat("x", 3<<20)+`"}`)
-	require.Equal(t, engine.TooLarge, p.Code)
+	require.Equal(t, port.TooLarge, p.Code)
 	require.Contains(t, p.Detail, "--memory")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // A state stays behind when the process ends between an activity's result and the state's deletion.
@@ -14,7 +15,7 @@ func TestAStateThatWasLeftBehindIsNotShownAsUnderWay(t *testing.T) {
 	n, ctx := start(t), t.Context()
 	_, _, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "all", Input: history.Payload("1")})
 	require.NoError(t, err)
-	left := &engine.TaskState{TaskKey: engine.TaskKey{Run: "r", Generation: 1, Seq: 1000}, Activity: "double", Attempt: 2}
+	left := &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1000}, Activity: "double", Attempt: 2}
 	require.NoError(t, n.Tasks.SaveTask(ctx, left))
 
 	open, err := n.ActivitiesOf(ctx, "r")

@@ -12,9 +12,10 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // between does something once, right after the state of an activity was loaded for the first time.
@@ -24,7 +25,7 @@ type between struct {
 	do   func()
 }
 
-func (b *between) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+func (b *between) LoadTask(ctx context.Context, key port.TaskKey) (*port.TaskState, error) {
 	state, err := b.Store.LoadTask(ctx, key)
 	if !b.done.Swap(true) {
 		b.do()

@@ -13,16 +13,17 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
 // Store is what a node keeps its runs in.
 type Store interface {
-	engine.Runs
-	engine.Directory
-	engine.Due
-	engine.Tasks
+	port.Runs
+	port.Directory
+	port.Due
+	port.Tasks
 	// DeleteClosed deletes runs that ended before a time, a batch at a time, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (int, error)
 	// Writable says why the store cannot be written to: because the disk is full, for example. Nil: it can.
@@ -79,7 +80,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities)}
 	store := config.Store
 	var err error
-	n.Engine, err = engine.New(engine.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
+	n.Engine, err = engine.New(port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
 		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
 		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
 			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Memory: config.Memory,
@@ -146,17 +147,17 @@ func (n *Node) Backup(ctx context.Context) (*os.File, error) {
 	return store.Backup(ctx)
 }
 
-func (n *Node) resume(ctx context.Context, message engine.Resume) error {
-	return n.Activate(ctx, time.Time{}, []engine.Resume{message})[0]
+func (n *Node) resume(ctx context.Context, message port.Resume) error {
+	return n.Activate(ctx, time.Time{}, []port.Resume{message})[0]
 }
 
-func (n *Node) task(ctx context.Context, message engine.Task) error {
+func (n *Node) task(ctx context.Context, message port.Task) error {
 	return n.Task(ctx, time.Time{}, message)
 }
 
 // forget takes timers back, wherever they are: a message that is delayed, or, with more than 15 minutes to go, an item of the
 // store. A server whose runs guard themselves by time limits would else remember each until it is over.
-func (n *Node) forget(timers []engine.DueTimer) {
+func (n *Node) forget(timers []port.DueTimer) {
 	if stored := n.queue.forget(timers); len(stored) > 0 {
 		if err := n.config.Store.DeleteDue(context.Background(), stored); err != nil {
 			n.config.Logger.Warn("timers that nobody waits for were not deleted", "error", err)

@@ -15,9 +15,10 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 var (
@@ -127,7 +128,7 @@ func TestEndedRunsGoWhenTheirTimeIsOver(t *testing.T) {
 		}
 		synctest.Wait()
 		left := func() int {
-			page, _, err := n.List(t.Context(), engine.ListQuery{Limit: engine.LongestPage})
+			page, _, err := n.List(t.Context(), port.ListQuery{Limit: engine.LongestPage})
 			require.NoError(t, err)
 			return len(page)
 		}

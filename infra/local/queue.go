@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // queue is both queues of one process, in memory: they die with it, and are rebuilt from the logs at its next start.
@@ -20,10 +20,10 @@ import (
 // Delays are by the clock, as all that the log says of time: while a machine sleeps, the clock goes on, and the runtime's
 // timers stand still.
 type queue struct {
-	clock    engine.Clock
+	clock    port.Clock
 	handlers handlers
-	resumes  lane[engine.Resume]
-	tasks    lane[engine.Task]
+	resumes  lane[port.Resume]
+	tasks    lane[port.Task]
 
 	mu      sync.Mutex
 	waiting map[string]bool // runs with a plain resume that is ready and not yet received: another one would say the same
@@ -37,10 +37,10 @@ type queue struct {
 }
 
 type handlers struct {
-	resume     func(context.Context, engine.Resume) error
-	task       func(context.Context, engine.Task) error
-	deadResume func(context.Context, engine.Resume) error
-	deadTask   func(context.Context, engine.Task) error
+	resume     func(context.Context, port.Resume) error
+	task       func(context.Context, port.Task) error
+	deadResume func(context.Context, port.Resume) error
+	deadTask   func(context.Context, port.Task) error
 	failed     func(what string, received int, err error)
 }
 
@@ -66,7 +66,7 @@ const (
 	longestNap = time.Minute
 )
 
-func newQueue(clock engine.Clock, mostResumes, mostTasks int) *queue {
+func newQueue(clock port.Clock, mostResumes, mostTasks int) *queue {
 	q := &queue{clock: clock, waiting: map[string]bool{}, timers: map[timer]*delayed{}}
 	q.resumes.most, q.tasks.most = mostResumes, mostTasks
 	q.ctx, q.cancel = context.WithCancel(context.Background())
@@ -94,32 +94,32 @@ func (q *queue) close() {
 }
 
 // SendResumes implements engine.Queue.
-func (q *queue) SendResumes(_ context.Context, messages ...engine.Resume) error {
+func (q *queue) SendResumes(_ context.Context, messages ...port.Resume) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range messages {
 		delay := m.Delay
 		m.Delay = 0
-		q.addResume(received[engine.Resume]{message: m}, delay)
+		q.addResume(received[port.Resume]{message: m}, delay)
 	}
 	q.deliver()
 	return nil
 }
 
 // SendTasks implements engine.Queue.
-func (q *queue) SendTasks(_ context.Context, messages ...engine.Task) error {
+func (q *queue) SendTasks(_ context.Context, messages ...port.Task) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range messages {
 		delay := m.Delay
 		m.Delay = 0
-		q.addTask(received[engine.Task]{message: m}, delay)
+		q.addTask(received[port.Task]{message: m}, delay)
 	}
 	q.deliver()
 	return nil
 }
 
-func (q *queue) addResume(r received[engine.Resume], delay time.Duration) {
+func (q *queue) addResume(r received[port.Resume], delay time.Duration) {
 	if delay > 0 {
 		if r.message.Carries == nil {
 			q.delay(delay, func() { q.addResume(r, 0) })
@@ -141,9 +141,9 @@ func (q *queue) addResume(r received[engine.Resume], delay time.Duration) {
 	q.resumes.push(r)
 }
 
-func plain(m engine.Resume) bool { return m.Carries == nil && m.Unblocks == "" }
+func plain(m port.Resume) bool { return m.Carries == nil && m.Unblocks == "" }
 
-func (q *queue) addTask(r received[engine.Task], delay time.Duration) {
+func (q *queue) addTask(r received[port.Task], delay time.Duration) {
 	if delay > 0 {
 		q.delay(delay, func() { q.addTask(r, 0) })
 		return
@@ -169,13 +169,13 @@ func (q *queue) deliver() {
 	}
 }
 
-func (q *queue) handleResume(r received[engine.Resume]) {
+func (q *queue) handleResume(r received[port.Resume]) {
 	r.times++
 	err := q.handlers.resume(q.ctx, r.message)
 	if err != nil && q.ctx.Err() == nil {
 		q.handlers.failed("resume", r.times, err)
 	}
-	if err != nil && r.times >= mostReceives && !errors.Is(err, engine.ErrUnavailable) {
+	if err != nil && r.times >= mostReceives && !errors.Is(err, port.ErrUnavailable) {
 		err = q.handlers.deadResume(q.ctx, r.message)
 	}
 	q.mu.Lock()
@@ -187,13 +187,13 @@ func (q *queue) handleResume(r received[engine.Resume]) {
 	q.deliver()
 }
 
-func (q *queue) handleTask(r received[engine.Task]) {
+func (q *queue) handleTask(r received[port.Task]) {
 	r.times++
 	err := q.handlers.task(q.ctx, r.message)
 	if err != nil && q.ctx.Err() == nil {
 		q.handlers.failed("task", r.times, err)
 	}
-	if err != nil && r.times >= mostReceives && !errors.Is(err, engine.ErrUnavailable) {
+	if err != nil && r.times >= mostReceives && !errors.Is(err, port.ErrUnavailable) {
 		err = q.handlers.deadTask(q.ctx, r.message)
 	}
 	q.mu.Lock()
@@ -281,7 +281,7 @@ func (q *queue) delay(d time.Duration, ready func()) *delayed {
 }
 
 // forget drops the firings of timers, and gives the timers whose firing is not delayed here.
-func (q *queue) forget(timers []engine.DueTimer) (others []engine.DueTimer) {
+func (q *queue) forget(timers []port.DueTimer) (others []port.DueTimer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, t := range timers {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // laptop has a clock that went on while the machine slept, and timers that did not.
@@ -27,11 +27,11 @@ func TestWhatCameDueWhileTheMachineSleptComesSoonAfter(t *testing.T) {
 		machine, came := &laptop{}, make(chan string, 2)
 		q := newQueue(machine, 1, 1)
 		defer q.close()
-		q.open(handlers{resume: func(_ context.Context, m engine.Resume) error {
+		q.open(handlers{resume: func(_ context.Context, m port.Resume) error {
 			came <- m.Run
 			return nil
 		}})
-		require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "tea", Delay: 10 * time.Minute}, engine.Resume{Run: "year", Delay: 24 * time.Hour}))
+		require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "tea", Delay: 10 * time.Minute}, port.Resume{Run: "year", Delay: 24 * time.Hour}))
 		machine.slept.Store(int64(8 * time.Hour))
 		begun := time.Now()
 		require.Equal(t, "tea", <-came)
@@ -48,19 +48,19 @@ func TestATimerThatIsSentAgainIsForgottenWhole(t *testing.T) {
 		q := newQueue(&laptop{}, 1, 1)
 		defer q.close()
 		came := 0
-		q.open(handlers{resume: func(context.Context, engine.Resume) error {
+		q.open(handlers{resume: func(context.Context, port.Resume) error {
 			came++
 			return nil
 		}})
 		send := func(seq int64) {
 			firing := &history.TimerFired{Seq: seq}
-			require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "r", Delay: time.Minute, Carries: &engine.Item{Key: firing.Key(1), Event: firing}}))
+			require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "r", Delay: time.Minute, Carries: &port.Item{Key: firing.Key(1), Event: firing}}))
 		}
 		for range 2 {
 			send(1)
 			send(2)
 		}
-		require.Empty(t, q.forget([]engine.DueTimer{{Run: "r", Generation: 1, Seq: 1}}))
+		require.Empty(t, q.forget([]port.DueTimer{{Run: "r", Generation: 1, Seq: 1}}))
 		_, delayed, _ := q.backlog()
 		require.Equal(t, 1, delayed)
 		<-time.After(time.Hour)

@@ -8,9 +8,10 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // TestReplayEach: code that decides differently on replay blocks its run in its first activation,
@@ -36,13 +37,13 @@ func TestReplayEach(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, history.Completed, summary.Status)
 		}
-		blocked, err := n.WaitUntil(t.Context(), "fickle", func(s *engine.Summary) bool { return s.Status.Closed() || s.Blocked != nil })
+		blocked, err := n.WaitUntil(t.Context(), "fickle", func(s *port.Summary) bool { return s.Status.Closed() || s.Blocked != nil })
 		require.NoError(t, err)
 		if !each {
 			require.Nil(t, blocked.Blocked)
 		} else {
 			require.NotNil(t, blocked.Blocked)
-			require.Equal(t, engine.ReasonNondeterminism, blocked.Blocked.Reason)
+			require.Equal(t, port.ReasonNondeterminism, blocked.Blocked.Reason)
 			require.Contains(t, blocked.Blocked.Message, "replay_test.go:")
 			log, err := n.History(t.Context(), "fickle", 1, 0)
 			require.NoError(t, err)

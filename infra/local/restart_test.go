@@ -15,9 +15,9 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // restarting is a server that starts again and again on one store.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // guarded ends at once, within limits that it does not come near, and leaves a timer behind.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
@@ -42,7 +43,7 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 	for _, run := range []string{"good", "bad"} {
 		_, _, err := n.Start(ctx, engine.StartRequest{Run: run, Workflow: "all", Input: history.Payload("4")})
 		require.NoError(t, err)
-		_, err = n.WaitUntil(ctx, run, func(s *engine.Summary) bool { return s.State != nil })
+		_, err = n.WaitUntil(ctx, run, func(s *port.Summary) bool { return s.State != nil })
 		require.NoError(t, err)
 	}
 	require.NoError(t, n.Close())
@@ -50,7 +51,7 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 	for range 2 {
 		n := startOn(t, file)
 		_, err := n.Signal(ctx, engine.MessageRequest{Run: "good"}, "approve", history.Payload(`"me"`))
-		if engine.CodeOf(err) != engine.Closed {
+		if port.CodeOf(err) != port.Closed {
 			require.NoError(t, err)
 		}
 		summary, err := n.Wait(ctx, "good")
@@ -61,19 +62,19 @@ func TestARunWithoutAReadableSummaryIsBlockedAlone(t *testing.T) {
 		require.NoError(t, err)
 		asked := time.Now()
 		require.NoError(t, n.Unblock(ctx, "bad"))
-		var listed []*engine.Summary
+		var listed []*port.Summary
 		require.Eventually(t, func() bool { // tried again, it is found unreadable again
-			listed, _, err = n.List(ctx, engine.ListQuery{Blocked: true})
+			listed, _, err = n.List(ctx, port.ListQuery{Blocked: true})
 			return err == nil && len(listed) == 1 && listed[0].Blocked.Since.After(asked)
 		}, time.Minute, time.Millisecond)
 		got, err := n.Get(ctx, "bad")
 		require.NoError(t, err)
-		for _, summary := range []*engine.Summary{got, listed[0]} {
+		for _, summary := range []*port.Summary{got, listed[0]} {
 			require.Equal(t, "bad", summary.Run)
 			require.Equal(t, "all", summary.Workflow)
 			require.Equal(t, history.Running, summary.Status)
 			require.NotNil(t, summary.Blocked)
-			require.Equal(t, engine.ReasonUnreadable, summary.Blocked.Reason)
+			require.Equal(t, port.ReasonUnreadable, summary.Blocked.Reason)
 		}
 		require.NoError(t, n.Close())
 	}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
 var (
-	_ engine.Authors = system.Invocations{}
-	_ engine.Authors = (*system.Process)(nil)
+	_ port.Authors = system.Invocations{}
+	_ port.Authors = (*system.Process)(nil)
 )
 
 // TestAnInvocationLivesPastItsDeadline: clocks differ, and its last request may still be on its

@@ -18,16 +18,16 @@ import (
 )
 
 // pure are the packages in which the same input must give the same output, on every machine and at every time.
-var pure = []string{"core/history", "core/internal/machine", "core/internal/executor", "core/internal/registry", "core/workflow", "core/activity", "core/flow", "core/flow/expr"}
+var pure = []string{"core/history", "core/internal/machine", "core/internal/scheduler", "core/internal/registry", "core/workflow", "core/activity", "core/flow", "core/flow/expr"}
 
 // coroutines is the one file that makes a goroutine and waits for it.
-const coroutines = "core/internal/executor/coroutine.go"
+const coroutines = "core/internal/scheduler/coroutine.go"
 
 // withContext are the files that have context.Context in the types of author's functions, and hand them on without
 // looking: activities, steps.
 var withContext = []string{
 	"core/activity/activity.go", "core/activity/attempt.go", "core/workflow/activity.go", "core/internal/registry/registry.go",
-	"core/internal/machine/operation.go", "core/internal/executor/run.go",
+	"core/internal/machine/operation.go", "core/internal/scheduler/run.go",
 }
 
 // banned imports, with all packages below them.
@@ -203,7 +203,7 @@ func TestPurityCanFail(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Join(found, "\n")
 	}
-	const file = "core/internal/executor/planted.go"
+	const file = "core/internal/scheduler/planted.go"
 	for body, want := range map[string]string{
 		`func f() { go f() }`: "go:", `func f(c chan int) {}`: "chantype:", `var c = make(chan int)`: "chantype:",
 		`type c = chan int; func f(x c) { x <- 1 }`: "send:", `type c = chan int; func f(x c) { <-x }`: "receive:",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -115,10 +116,10 @@ func (c *child) answer() (given answer, err error) {
 // door leads to the engine over HTTP.
 func (c *child) door() door {
 	return door{
-		start: func(ctx context.Context, start engine.StartRequest) (*engine.Summary, error) {
+		start: func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
 			return summaryOf(c.client.StartAndWait(ctx, start))
 		},
-		begin: func(ctx context.Context, start engine.StartRequest) (*engine.Summary, error) {
+		begin: func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
 			return summaryOf(c.client.Start(ctx, start))
 		},
 		wait: c.client.Wait,
@@ -140,7 +141,7 @@ func (c *child) door() door {
 	}
 }
 
-func summaryOf(started *client.Started, err error) (*engine.Summary, error) {
+func summaryOf(started *client.Started, err error) (*port.Summary, error) {
 	if err != nil {
 		return nil, err
 	}

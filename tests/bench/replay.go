@@ -11,10 +11,10 @@ import (
 	"github.com/reprise-run/reprise/tests/gauge"
 )
 
-// replay calls the Go benchmarks of the executor: they see what is internal to core.
+// replay calls the Go benchmarks of the scheduler: they see what is internal to core.
 func (b *bench) replay() error {
 	command := exec.CommandContext(b, "go", "test", "-run", "^$", "-bench", "^Benchmark(Replay|Switch|Yield|Unit)$", "-benchmem",
-		"github.com/reprise-run/reprise/core/internal/executor")
+		"github.com/reprise-run/reprise/core/internal/scheduler")
 	command.Stderr = os.Stderr
 	output, err := command.Output()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
@@ -182,13 +183,13 @@ func seen(index int) (int64, error) {
 
 // door leads to the engine without HTTP.
 func (s *server) door() door {
-	begin := func(ctx context.Context, start engine.StartRequest) (*engine.Summary, error) {
+	begin := func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
 		summary, _, err := s.node.Start(ctx, start)
 		return summary, err
 	}
 	return door{
 		begin: begin, wait: s.node.Wait, seen: seen,
-		start: func(ctx context.Context, start engine.StartRequest) (*engine.Summary, error) {
+		start: func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
 			summary, err := begin(ctx, start)
 			if err != nil {
 				return nil, err

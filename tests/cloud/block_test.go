@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // TestFalseBlock: nothing is let through for so long that resumes are received too often, though nothing is wrong with their
@@ -46,7 +47,7 @@ func TestFalseBlock(t *testing.T) {
 		summary, err := c.stopped(ctx, id(i))
 		require.NoError(t, err)
 		if summary.Blocked != nil {
-			require.Equal(t, engine.ReasonUndeliverable, summary.Blocked.Reason)
+			require.Equal(t, port.ReasonUndeliverable, summary.Blocked.Reason)
 			blocked++
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/functions/boot"
 	"github.com/reprise-run/reprise/infra/aws"
@@ -134,7 +134,7 @@ func (c *Cloud) Ended(ctx context.Context, run string) error {
 }
 
 // stopped waits until a run has ended or is blocked.
-func (c *Cloud) stopped(ctx context.Context, run string) (*engine.Summary, error) {
+func (c *Cloud) stopped(ctx context.Context, run string) (*port.Summary, error) {
 	for {
 		summary, err := c.unmetered.Summary(ctx, run)
 		if err != nil || summary.Status.Closed() || summary.Blocked != nil {

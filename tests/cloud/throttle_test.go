@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
@@ -178,7 +179,7 @@ func drive(ctx context.Context, door *client.Client, i int) error {
 	if i%seldom > 0 {
 		return nil
 	}
-	if err := untilTaken(ctx, func() error { _, err := door.List(ctx, engine.ListQuery{Workflow: "various"}); return err }); err != nil {
+	if err := untilTaken(ctx, func() error { _, err := door.List(ctx, port.ListQuery{Workflow: "various"}); return err }); err != nil {
 		return err
 	}
 	return untilTaken(ctx, func() error { _, err := door.Rebuild(ctx, ""); return err }) // nothing was lost, and it does no harm
@@ -187,7 +188,7 @@ func drive(ctx context.Context, door *client.Client, i int) error {
 func untilTaken(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		if client.CodeOf(err) != engine.Unavailable {
+		if client.CodeOf(err) != port.Unavailable {
 			return err
 		}
 		if err := sleep(ctx, time.Second); err != nil { // as Retry-After has it
@@ -202,9 +203,9 @@ func (c *Cloud) leavesNothing(t *testing.T, run string) {
 	family, err := ledger.Check(t.Context(), c.unmetered, run)
 	require.NoError(t, err)
 	for _, run := range family {
-		var view *engine.View
+		var view *port.View
 		require.Eventually(t, func() bool {
-			view, err = c.unmetered.Look(t.Context(), run, engine.Position{})
+			view, err = c.unmetered.Look(t.Context(), run, port.Position{})
 			return err == nil && len(view.Inbox) == 0
 		}, 2*time.Minute, 50*time.Millisecond, "the inbox of %s does not get empty", run)
 		require.Nil(t, view.Summary.Blocked, run)
@@ -245,7 +246,7 @@ func TestCallersAreAskedToTryAgain(t *testing.T) {
 			return err
 		},
 		"get":  func() error { _, err := door.Get(ctx, "run-0"); return err },
-		"list": func() error { _, err := door.List(ctx, engine.ListQuery{}); return err },
+		"list": func() error { _, err := door.List(ctx, port.ListQuery{}); return err },
 		"history": func() error {
 			_, err := door.History(ctx, "run-0", 1, 0)
 			return err
@@ -281,7 +282,7 @@ func TestCallersAreAskedToTryAgain(t *testing.T) {
 	before := f.requests
 	f.throttleAll()
 	for name, err := range all() {
-		require.Equal(t, engine.Unavailable, client.CodeOf(err), "%s: %v", name, err)
+		require.Equal(t, port.Unavailable, client.CodeOf(err), "%s: %v", name, err)
 	}
 	require.EqualValues(t, len(calls), told.again.Load())
 	t.Logf("%d calls, none of which was let through, were %d requests", len(calls), f.requests-before)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/system"
 	v1 "github.com/reprise-run/reprise/tests/compat/v1"
 )
@@ -32,15 +33,15 @@ func FuzzReplay(f *testing.F) {
 			return
 		}
 		done, err := engine.Replay(system.Clock{}, definitions, export)
-		if refused := (*engine.Error)(nil); errors.As(err, &refused) {
-			require.Equal(t, engine.Invalid, refused.Code)
+		if refused := (*port.Error)(nil); errors.As(err, &refused) {
+			require.Equal(t, port.Invalid, refused.Code)
 			return
 		}
 		require.NoError(t, err)
 		if !done.Agrees {
 			require.NotEmpty(t, done.Reason)
 			require.NotEmpty(t, strings.TrimSpace(done.Message))
-			require.NotEqual(t, engine.ReasonStuck, done.Reason)
+			require.NotEqual(t, port.ReasonStuck, done.Reason)
 		}
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 	v1 "github.com/reprise-run/reprise/tests/compat/v1"
@@ -125,7 +126,7 @@ func (s *stage) keep(run string) {
 	require.NoError(s.t, err)
 	for generation := 1; generation <= summary.Generation; generation++ {
 		export := &history.Export{Run: run, Generation: generation, Workflow: summary.Workflow}
-		require.NoError(s.t, s.node.Export(s.t.Context(), run, generation, engine.Position{}, func(_ engine.Position, rec *history.Record) error {
+		require.NoError(s.t, s.node.Export(s.t.Context(), run, generation, port.Position{}, func(_ port.Position, rec *history.Record) error {
 			export.Records = append(export.Records, rec)
 			return nil
 		}))
@@ -204,7 +205,7 @@ func playTokens(s *stage) {
 	log, err := s.node.History(s.t.Context(), s.run, 1, 0)
 	require.NoError(s.t, err)
 	last := log[len(log)-1]
-	require.NoError(s.t, s.node.DeadTask(s.t.Context(), engine.Task{Run: s.run, Generation: 1, Command: last.Commands[0].(*history.ScheduleActivity),
+	require.NoError(s.t, s.node.DeadTask(s.t.Context(), port.Task{Run: s.run, Generation: 1, Command: last.Commands[0].(*history.ScheduleActivity),
 		Scheduled: last.Time, Sent: last.Time, Attempt: 1}))
 	s.ends()
 }

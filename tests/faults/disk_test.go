@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/tests/process"
 )
@@ -140,7 +140,7 @@ func refuses(ctx context.Context, t *testing.T, s *process.Server, c *client.Cli
 	for sent.count(full) < before+20 {
 		require.NoError(t, wait(limited, 10*time.Millisecond), "nothing is refused\n%s", s.Last)
 	}
-	page, err := c.List(ctx, engine.ListQuery{Limit: 10})
+	page, err := c.List(ctx, port.ListQuery{Limit: 10})
 	require.NoError(t, err, "reading needs no room")
 	require.NotEmpty(t, page.Runs)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/reprise-run/reprise/cmd/program"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/tests/process"
 )
@@ -165,7 +166,7 @@ func (s *senders) run(ctx context.Context, run string) {
 
 // unlessEnded takes for a good answer that a run has ended: it has what it waited for, and its sender was not told.
 func unlessEnded(err error) error {
-	if client.CodeOf(err) == engine.Closed {
+	if client.CodeOf(err) == port.Closed {
 		return nil
 	}
 	return err

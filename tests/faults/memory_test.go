@@ -23,6 +23,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -70,7 +71,7 @@ func TestLittleMemory(t *testing.T) {
 		require.NoError(t, begin(ctx, c, napping.Name(), run, []int{1}))
 		ended(ctx, t, c, run)
 	}
-	page, err := c.List(ctx, engine.ListQuery{Limit: 50})
+	page, err := c.List(ctx, port.ListQuery{Limit: 50})
 	require.NoError(t, err)
 	require.Equal(t, 50, len(page.Runs), "a list of large runs is not shorter")
 	done()
@@ -89,7 +90,7 @@ func TestLittleMemory(t *testing.T) {
 		require.Equal(t, strconv.Itoa(len(waiting)-2), string(summary.Result))
 	})
 	var read bytes.Buffer
-	require.NoError(t, h.patient().Value(ctx, fmt.Sprint("large-", starts-1), engine.ValueInput, &read))
+	require.NoError(t, h.patient().Value(ctx, fmt.Sprint("large-", starts-1), port.ValueInput, &read))
 	require.True(t, bytes.Equal(read.Bytes(), large), "a large value comes back as it was")
 	t.Logf("%d of them go on, and a large value is read: %s, peak %s", checked, since(started), memory(t, s.PID()))
 	s.Stop()

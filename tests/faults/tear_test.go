@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/tests/process"
 )
@@ -158,7 +159,7 @@ func (d *tally) refuses(ctx context.Context, t *testing.T, s *process.Server, te
 func upToAMoment(ctx context.Context, t *testing.T, c *client.Client, all map[string]int) (lost int) {
 	t.Helper()
 	there := map[string]bool{}
-	for summary, err := range c.All(ctx, engine.ListQuery{Limit: engine.LongestPage}) {
+	for summary, err := range c.All(ctx, port.ListQuery{Limit: engine.LongestPage}) {
 		require.NoError(t, err)
 		require.Nil(t, summary.Blocked)
 		there[summary.Run] = true

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/core/workflow/workflowtest"
 	"github.com/reprise-run/reprise/infra/api/client"
@@ -32,7 +33,7 @@ type account struct {
 	client     *client.Client
 	told       map[string]said
 	ledger     order.Ledger
-	summaries  map[string]*engine.Summary
+	summaries  map[string]*port.Summary
 	logs       map[string]*log
 	done       map[order.Kind]map[string][]order.Entry // by run
 	statistics *statistics
@@ -56,7 +57,7 @@ func (s *statistics) String() string {
 
 func newAccount(t *testing.T, c *callers, ledger order.Ledger) *account {
 	t.Helper()
-	return &account{t: t, client: c.client, told: c.told, ledger: ledger, summaries: map[string]*engine.Summary{}, logs: map[string]*log{},
+	return &account{t: t, client: c.client, told: c.told, ledger: ledger, summaries: map[string]*port.Summary{}, logs: map[string]*log{},
 		done: map[order.Kind]map[string][]order.Entry{}, statistics: &statistics{statuses: map[string]int{}}}
 }
 
@@ -97,7 +98,7 @@ func (a *account) show(ctx context.Context, run string) (text string) {
 func (a *account) recount(ctx context.Context, runs int) {
 	a.t.Helper()
 	listed := map[string]bool{}
-	for summary, err := range a.client.All(ctx, engine.ListQuery{Limit: engine.LongestPage}) {
+	for summary, err := range a.client.All(ctx, port.ListQuery{Limit: engine.LongestPage}) {
 		require.NoError(a.t, err)
 		require.False(a.t, listed[summary.Run], "%s is listed twice", summary.Run)
 		require.NotNil(a.t, a.summaries[summary.Run], "nobody started %s", summary.Run)

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -62,11 +62,11 @@ func answered(err error) bool {
 		return true
 	}
 	code := client.CodeOf(err)
-	return code != "" && code != engine.Unavailable
+	return code != "" && code != port.Unavailable
 }
 
 // allow takes an answer of this code for a good one.
-func allow(err error, code engine.Code) error {
+func allow(err error, code port.Code) error {
 	if client.CodeOf(err) == code {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/workflows/order"
 )
 
@@ -192,7 +193,7 @@ func (p *plan) send(ctx context.Context, c *callers, mail letter) (accepted prom
 		if err == nil {
 			accepted = promise{mail.id, time.Now()}
 		}
-		return allow(err, engine.Closed)
+		return allow(err, port.Closed)
 	})
 	return accepted, err
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Ledger is what the log of one generation says so far. The zero value is that of a generation without records.
@@ -62,7 +62,7 @@ func (l *Ledger) Add(rec *history.Record) error {
 
 // Check reads all generations of a run that has ended, and of its children whose ids are made of its own. It gives the runs that
 // it read.
-func Check(ctx context.Context, runs engine.Runs, run string) (read []string, err error) {
+func Check(ctx context.Context, runs port.Runs, run string) (read []string, err error) {
 	summary, err := runs.Summary(ctx, run)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/tests/ledger"
 )
 
@@ -156,7 +156,7 @@ func play(ctx context.Context, s *scenario, kill place, after bool) (calls []pla
 
 // check waits until nothing is left to be done for a run, and checks what there is of it then.
 func (s *scenario) check(ctx context.Context, run string) error {
-	var summary *engine.Summary
+	var summary *port.Summary
 	err := comesTrue(ctx, func() (_ bool, err error) {
 		if summary, err = trial.store.Summary(ctx, run); err != nil {
 			return false, err
@@ -177,11 +177,11 @@ func (s *scenario) check(ctx context.Context, run string) error {
 var falseBlocks sync.Map
 
 // unblock has a run tried again whose message was received too often: that may be so by chance, and loses nothing.
-func unblock(ctx context.Context, summary *engine.Summary) error {
+func unblock(ctx context.Context, summary *port.Summary) error {
 	switch {
 	case summary.Blocked == nil:
 		return nil
-	case summary.Blocked.Reason != engine.ReasonUndeliverable:
+	case summary.Blocked.Reason != port.ReasonUndeliverable:
 		return fmt.Errorf("it is blocked: %s", summary.Blocked.Message)
 	}
 	falseBlocks.Store(summary.Run, summary.Workflow)
@@ -195,9 +195,9 @@ func (s *scenario) tidy(ctx context.Context, run string) error {
 		return err
 	}
 	for _, run := range family {
-		var left []engine.Item
+		var left []port.Item
 		err := comesTrue(ctx, func() (bool, error) {
-			view, err := trial.store.Look(ctx, run, engine.Position{})
+			view, err := trial.store.Look(ctx, run, port.Position{})
 			if err != nil {
 				return false, err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // TestChangedCode: a run under way meets code that does not agree with its log. It is blocked with the reason, loses nothing,
@@ -32,7 +33,7 @@ func TestChangedCode(t *testing.T) {
 		if summary.Blocked == nil {
 			return false
 		}
-		require.Equal(t, engine.ReasonNondeterminism, summary.Blocked.Reason)
+		require.Equal(t, port.ReasonNondeterminism, summary.Blocked.Reason)
 		require.Contains(t, summary.Blocked.Message, "changed", "what the code does now")
 		require.Contains(t, summary.Blocked.Message, "first", "what the log has")
 		return true

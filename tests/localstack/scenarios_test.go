@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/sqs"
 	"github.com/reprise-run/reprise/infra/system"
@@ -86,7 +87,7 @@ func driveTimer(ctx context.Context, run string, w *watch) error {
 	if err := trial.store.PutDue(ctx, moved); err != nil {
 		return err
 	}
-	if err := trial.store.DeleteDue(ctx, []engine.DueTimer{timer}); err != nil {
+	if err := trial.store.DeleteDue(ctx, []port.DueTimer{timer}); err != nil {
 		return err
 	}
 	for range 2 {
@@ -98,7 +99,7 @@ func driveTimer(ctx context.Context, run string, w *watch) error {
 }
 
 // awaitTimer waits until a run's long timer lies in a bucket.
-func awaitTimer(ctx context.Context, run string) (timer engine.DueTimer, err error) {
+func awaitTimer(ctx context.Context, run string) (timer port.DueTimer, err error) {
 	return timer, comesTrue(ctx, func() (bool, error) {
 		due, err := trial.store.DueBefore(ctx, time.Now().Add(time.Hour))
 		for _, timer = range due {
@@ -125,7 +126,7 @@ func driveDeadTask(ctx context.Context, run string, _ *watch) error {
 	if err != nil {
 		return err
 	}
-	return dead("TasksDead").SendTasks(ctx, engine.Task{Run: run, Generation: 1, Command: command, Scheduled: rec.Time, Sent: rec.Time, Attempt: 1})
+	return dead("TasksDead").SendTasks(ctx, port.Task{Run: run, Generation: 1, Command: command, Scheduled: rec.Time, Sent: rec.Time, Attempt: 1})
 }
 
 // driveDeadResume has a resume received too often that carries a signal: the run is blocked with it, and is unblocked by whoever
@@ -144,8 +145,8 @@ func driveDeadResume(ctx context.Context, run string, _ *watch) error {
 	signal := history.NewSignal("bye", "close", []byte(`"bye"`))
 	history.File(signal, system.NewID()[:12])
 	key := fmt.Sprintf("%s#%s", signal.Key(1), strconv.FormatInt(summary.Started.UnixNano(), 36)) // the mail of this run, and not of one before
-	item := &engine.Item{Key: key, Event: signal, Stamp: time.Now().UnixNano(), Durable: true}
-	return dead("ResumesDead").SendResumes(ctx, engine.Resume{Run: run, Carries: item})
+	item := &port.Item{Key: key, Event: signal, Stamp: time.Now().UnixNano(), Durable: true}
+	return dead("ResumesDead").SendResumes(ctx, port.Resume{Run: run, Carries: item})
 }
 
 // dead sends to a queue of dead letters, as SQS itself does.

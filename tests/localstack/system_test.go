@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 func TestMessages(t *testing.T) {
@@ -77,7 +78,7 @@ func TestShortTimer(t *testing.T) {
 func TestLongTimer(t *testing.T) {
 	t.Parallel() // it waits for the next minute
 	run := start(t, "nap", 16*60)
-	var mine engine.DueTimer
+	var mine port.DueTimer
 	eventually(t, "the timer lies in a bucket", func(ctx context.Context) bool {
 		timers, err := trial.store.DueBefore(ctx, time.Now().Add(time.Hour))
 		require.NoError(t, err)
@@ -92,7 +93,7 @@ func TestLongTimer(t *testing.T) {
 	moved := mine
 	moved.At = time.Now().Add(time.Second)
 	require.NoError(t, trial.store.PutDue(t.Context(), moved))
-	require.NoError(t, trial.store.DeleteDue(t.Context(), []engine.DueTimer{mine}))
+	require.NoError(t, trial.store.DeleteDue(t.Context(), []port.DueTimer{mine}))
 	require.Equal(t, history.Completed, ends(t, run).Status)
 }
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // scheduled is what the world knows of an activity's call.
@@ -46,7 +46,7 @@ func (c *checks) inTime(w *job, n *node, run string, generation int, seq int64, 
 }
 
 // takes notes when a function first receives an activity's first attempt.
-func (c *checks) takes(task *engine.Task) {
+func (c *checks) takes(task *port.Task) {
 	key := workKey(task.Run, task.Generation, strconv.FormatInt(task.Command.Seq(), 10))
 	if _, before := c.received[key]; !before && task.Attempt == 1 {
 		c.received[key] = c.s.now
@@ -75,7 +75,7 @@ func (c *checks) limits(where string, run string, generation int, event *history
 
 // answered compares the time and the outcome of an activity with those that its node and its limits
 // give it, in a world where nothing fails and nothing waits for a function.
-func (c *checks) answered(run string, item engine.Item) {
+func (c *checks) answered(run string, item port.Item) {
 	event, ok := item.Event.(*history.ActivityResolved)
 	if !ok {
 		return

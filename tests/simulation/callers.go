@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // caller is somebody outside who starts a run, or writes to one: one act after the other, each repeated until it has an
@@ -152,7 +153,7 @@ func (c *caller) act(s *simulation) {
 		of = ctx.Value(invocationKey{}).(*invocation)
 		of.gives = s.gives(a)
 		answer, err = c.ask(ctx, p.engine, a, of.gives)
-		if err != nil && ctx.Err() != nil && engine.CodeOf(err) != engine.Closed {
+		if err != nil && ctx.Err() != nil && port.CodeOf(err) != port.Closed {
 			err = errNoAnswer
 		}
 		return []error{err}
@@ -190,7 +191,7 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act, gives attribu
 		answer, err = e.Update(ctx, mail, string(a.do[len(a.do)-1:]), input)
 	case toQuery:
 		_, err = e.Query(ctx, c.run, "none", nil)
-		if engine.CodeOf(err) == engine.NotFound || engine.CodeOf(err) == engine.Blocked {
+		if port.CodeOf(err) == port.NotFound || port.CodeOf(err) == port.Blocked {
 			err = nil
 		}
 	case toCancel:
@@ -230,7 +231,7 @@ func (a attributes) payloads() history.Attributes {
 }
 
 // attributesOf are those that a summary shows.
-func attributesOf(summary *engine.Summary) attributes {
+func attributesOf(summary *port.Summary) attributes {
 	return attributes{number(summary.Attributes[keyed.Name()]), number(summary.Attributes[given.Name()])}
 }
 
@@ -301,21 +302,21 @@ func (s *simulation) cutShort(ctx context.Context, p *process, after time.Durati
 
 // answered takes what a call gave. It says whether the caller is done with it.
 func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err error) bool {
-	switch code := engine.CodeOf(err); {
+	switch code := port.CodeOf(err); {
 	case err == nil:
-	case code == engine.Unavailable || code == engine.Internal:
+	case code == port.Unavailable || code == port.Internal:
 		return a.do == toQuery && c.tries > 3 // the run may be blocked, and not have begun
-	case code == engine.Closed:
+	case code == port.Closed:
 		return true
-	case c.token != "" && (code == engine.NotFound || code == engine.Expired): // too late
+	case c.token != "" && (code == port.NotFound || code == port.Expired): // too late
 		return true
-	case code == engine.NotFound: // nobody has started it yet
+	case code == port.NotFound: // nobody has started it yet
 		return !slices.ContainsFunc(s.callers, func(other *caller) bool {
 			return other.run == c.run && slices.ContainsFunc(other.acts, func(a act) bool { return a.do == toStart })
 		})
-	case code == engine.Conflict && s.checks.otherwise(c, a):
+	case code == port.Conflict && s.checks.otherwise(c, a):
 		return true
-	case a.do == toReset && code == engine.Invalid: // its log has not begun, or it is the last record that was picked
+	case a.do == toReset && code == port.Invalid: // its log has not begun, or it is the last record that was picked
 		return true
 	default:
 		s.violate("%s of %s is refused: %v", a.do, c.run, err)
@@ -348,7 +349,7 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 }
 
 // ask adds acts for all open runs, and lets them be carried out.
-func (s *simulation) ask(do doing, which func(*engine.Summary) bool) (asked bool) {
+func (s *simulation) ask(do doing, which func(*port.Summary) bool) (asked bool) {
 	for _, run := range s.checks.names() {
 		if summary := s.summary(run); which(summary) {
 			s.operate(run, act{do: do, id: fmt.Sprintf("%s.%s", do, run)})
@@ -363,7 +364,7 @@ func (s *simulation) operate(run string, a act) {
 	s.callers = append(s.callers, &caller{name: "operator", run: run, at: s.now, acts: []act{a}})
 }
 
-func open(summary *engine.Summary) bool { return !summary.Status.Closed() }
+func open(summary *port.Summary) bool { return !summary.Status.Closed() }
 
 func (s *simulation) cancelAll() { s.ask(toCancel, open) }
 
@@ -385,6 +386,6 @@ func (s *simulation) outdated() bool {
 // lookAgain has every run looked at once more: that does no harm, and tidies what nobody had to look at any more.
 func (s *simulation) lookAgain() {
 	for _, run := range s.checks.names() {
-		s.post(&letter{resume: &engine.Resume{Run: run}}, 0)
+		s.post(&letter{resume: &port.Resume{Run: run}}, 0)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // checks are what must hold, looked at after every event that changes a log, and once all is quiet.
@@ -34,8 +35,8 @@ type checkedRun struct {
 	unfit       bool     // a signal was filed that does not fit
 	endings     []string // as its parent must be told
 	generations map[int]*checkedLog
-	filed       map[string]filing      // when mail came into the inbox, by what it is and which run of the id it is for
-	filings     map[string]engine.Item // whatever was filed, by filing
+	filed       map[string]filing    // when mail came into the inbox, by what it is and which run of the id it is for
+	filings     map[string]port.Item // whatever was filed, by filing
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
 	letters     []acceptedMail
@@ -96,7 +97,7 @@ func identityOf(mail history.Mail) (identity, content string) {
 }
 
 // addressed is the identity of mail, and which run of the id it is for.
-func addressed(item engine.Item) string {
+func addressed(item port.Item) string {
 	identity, _ := identityOf(item.Event.(history.Mail))
 	return identity + item.Key[strings.LastIndex(item.Key, "#"):]
 }
@@ -122,7 +123,7 @@ func newChecks(s *simulation) *checks {
 func (c *checks) newWitness() *process {
 	p := &process{s: c.s, name: "witness", version: 2, ids: c.s.c.stream(ofProcesses), lives: map[string]*life{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.engine = c.s.newEngine(engine.Ports{Runs: c.s.store, Directory: c.s.store, Due: c.s.store, Tasks: c.s.store, Queue: direct{}, Clock: p, Authors: p.newAuthors(),
+	p.engine = c.s.newEngine(port.Ports{Runs: c.s.store, Directory: c.s.store, Due: c.s.store, Tasks: c.s.store, Queue: direct{}, Clock: p, Authors: p.newAuthors(),
 		NewID: p.newID}, p)
 	return p
 }
@@ -145,9 +146,9 @@ func (c *checks) names() (names []string) {
 	return names
 }
 
-func (c *checks) created(summary *engine.Summary) {
+func (c *checks) created(summary *port.Summary) {
 	c.runs[summary.Run] = &checkedRun{parent: summary.Parent, generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
-		filings: map[string]engine.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
+		filings: map[string]port.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
 		said: map[string][]string{}, excluded: map[string]bool{}}
 }
 
@@ -165,7 +166,7 @@ func (c *checks) answersStart(i *invocation, run string, created bool) {
 	}
 }
 
-func (c *checks) filed(by *process, run string, item engine.Item) {
+func (c *checks) filed(by *process, run string, item port.Item) {
 	c.runs[run].filings[item.Event.Filing()] = item
 	c.answered(run, item)
 	if signal, ok := item.Event.(*history.SignalReceived); ok {
@@ -273,10 +274,10 @@ func showAnswer(answer engine.UpdateAnswer) string {
 }
 
 // blocked checks why a run is blocked: only what faults can bring about is a reason.
-func (c *checks) blocked(p *process, run string, mark *engine.Block) {
-	outdated := mark.Reason == engine.ReasonNondeterminism && p.version == 1 && c.s.version == 2
-	unfit := mark.Reason == engine.ReasonUndecodable && c.runs[run].unfit && !c.s.mended(p.version)
-	if mark.Reason != engine.ReasonUndeliverable && !outdated && !unfit {
+func (c *checks) blocked(p *process, run string, mark *port.Block) {
+	outdated := mark.Reason == port.ReasonNondeterminism && p.version == 1 && c.s.version == 2
+	unfit := mark.Reason == port.ReasonUndecodable && c.runs[run].unfit && !c.s.mended(p.version)
+	if mark.Reason != port.ReasonUndeliverable && !outdated && !unfit {
 		c.s.violate("run %s is blocked by %s: %s: %s", run, p.name, mark.Reason, mark.Message)
 	}
 	c.s.note("run %s is blocked: %s", run, mark.Reason)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // fault is what goes wrong with one external call, or with one message.
@@ -201,8 +201,8 @@ func rarity(kind fault, operation string) int {
 }
 
 var (
-	errNoAnswer  = fmt.Errorf("the answer did not come: %w", engine.ErrUnavailable)
-	errThrottled = fmt.Errorf("too many requests: %w", engine.ErrUnavailable)
-	errDead      = fmt.Errorf("the process is dead: %w", engine.ErrUnavailable)
-	errTaken     = fmt.Errorf("by itself: %w", engine.ErrTaken)
+	errNoAnswer  = fmt.Errorf("the answer did not come: %w", port.ErrUnavailable)
+	errThrottled = fmt.Errorf("too many requests: %w", port.ErrUnavailable)
+	errDead      = fmt.Errorf("the process is dead: %w", port.ErrUnavailable)
+	errTaken     = fmt.Errorf("by itself: %w", port.ErrTaken)
 )

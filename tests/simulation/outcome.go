@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // quiet checks a world in which nothing happens by itself any more: whoever waits, waits for people.
@@ -49,7 +49,7 @@ func (c *checks) quiet() {
 
 // shown checks that a run shows what its code has published, and no more. What the generation before has published stays until
 // this one has published something; a reset takes it back.
-func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
+func (c *checks) shown(name string, summary *port.Summary, log *checkedLog) {
 	if begun := log.last > 0 && log.records[0].Closes() == nil; !begun {
 		return
 	}
@@ -62,7 +62,7 @@ func (c *checks) shown(name string, summary *engine.Summary, log *checkedLog) {
 }
 
 // letters checks that what was accepted was taken, in the order of each sender.
-func (c *checks) letters(name string, run *checkedRun, summary *engine.Summary) {
+func (c *checks) letters(name string, run *checkedRun, summary *port.Summary) {
 	last := map[string]acceptedMail{}
 	for _, l := range run.letters {
 		if strings.HasPrefix(l.identity, string(toReset)) {
@@ -170,7 +170,7 @@ func (c *checks) end() {
 	defer cold.engine.Close()
 	for _, name := range c.names() {
 		run, summary := c.runs[name], c.s.summary(name)
-		view, err := c.s.store.Look(context.Background(), name, engine.Position{})
+		view, err := c.s.store.Look(context.Background(), name, port.Position{})
 		switch {
 		case err != nil:
 			c.s.violate("run %s cannot be read: %v", name, err)
@@ -194,7 +194,7 @@ func (c *checks) end() {
 			return
 		}
 		c.shown(name, summary, log)
-		if _, err := cold.engine.Query(cold.ctx, name, "none", nil); engine.CodeOf(err) != engine.NotFound {
+		if _, err := cold.engine.Query(cold.ctx, name, "none", nil); port.CodeOf(err) != port.NotFound {
 			c.s.violate("run %s cannot be replayed: %v", name, err)
 		}
 		c.sameSeen("run "+name+", replayed as a whole", log, cold.lives[name])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // call is one call of the engine's that waits for the world to answer.
@@ -114,18 +115,18 @@ func (s *simulation) perform(c *call) {
 	c.respond(err)
 }
 
-// port is what one process sees of the world.
-type port struct {
+// calls is what one process sees of the world.
+type calls struct {
 	s *simulation
 	p *process
 }
 
-func (p *port) call(ctx context.Context, operation, subject, detail string, do func() error) error {
+func (p *calls) call(ctx context.Context, operation, subject, detail string, do func() error) error {
 	return p.s.park(ctx, &call{p: p.p, operation: operation, subject: subject, detail: detail, do: do})
 }
 
 // got makes a call that gives something.
-func got[T any](ctx context.Context, p *port, operation, subject, detail string, do func() (T, error)) (value T, err error) {
+func got[T any](ctx context.Context, p *calls, operation, subject, detail string, do func() (T, error)) (value T, err error) {
 	err = p.call(ctx, operation, subject, detail, func() (err error) {
 		value, err = do()
 		return err
@@ -138,7 +139,7 @@ func got[T any](ctx context.Context, p *port, operation, subject, detail string,
 }
 
 // Look is one read, or three with time between them: the summary, the inbox, the log.
-func (p *port) Look(ctx context.Context, run string, known engine.Position) (view *engine.View, err error) {
+func (p *calls) Look(ctx context.Context, run string, known port.Position) (view *port.View, err error) {
 	s, parts := p.s, 1
 	err = p.call(ctx, look, run, "", func() error {
 		if view, err = s.store.Look(ctx, run, known); err != nil {
@@ -168,7 +169,7 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 		return nil, err
 	}
 	err = p.call(ctx, look, run, theLog, func() (err error) {
-		if known == engine.Newest {
+		if known == port.Newest {
 			view.Records, err = s.store.RecordsBefore(ctx, run, view.Summary.Generation, math.MaxInt)
 			view.More = false
 			s.shorten(known, view)
@@ -190,14 +191,14 @@ func (p *port) Look(ctx context.Context, run string, known engine.Position) (vie
 }
 
 // leaves notes that whoever sees a blocked run leaves everything in its inbox, though it may yet record the result of its step.
-func leaves(ctx context.Context, view *engine.View) {
+func leaves(ctx context.Context, view *port.View) {
 	if i, is := ctx.Value(invocationKey{}).(*invocation); is && view.Summary.Blocked != nil {
 		delete(i.looked, view.Summary.Run)
 	}
 }
 
 // asksToStart notes a start that an invocation asks for.
-func (s *simulation) asksToStart(ctx context.Context, start engine.Item) {
+func (s *simulation) asksToStart(ctx context.Context, start port.Item) {
 	if i, is := ctx.Value(invocationKey{}).(*invocation); is {
 		s.mu.Lock() // the runs of a batch are visited side by side
 		defer s.mu.Unlock()
@@ -224,17 +225,17 @@ func (s *simulation) tears() bool {
 }
 
 // shuffle brings an inbox into any order, which is the same for the same case.
-func (s *simulation) shuffle(inbox []engine.Item) {
-	slices.SortFunc(inbox, func(a, b engine.Item) int { return cmp.Compare(a.Key, b.Key) })
+func (s *simulation) shuffle(inbox []port.Item) {
+	slices.SortFunc(inbox, func(a, b port.Item) int { return cmp.Compare(a.Key, b.Key) })
 	s.random.Shuffle(len(inbox), func(i, j int) { inbox[i], inbox[j] = inbox[j], inbox[i] })
 }
 
 // shorten gives only a page of a log: the last one, where the newest records were asked for.
-func (s *simulation) shorten(known engine.Position, view *engine.View) {
+func (s *simulation) shorten(known port.Position, view *port.View) {
 	if !s.shortens(look, len(view.Records)) {
 		return
 	}
-	if view.More = true; known == engine.Newest {
+	if view.More = true; known == port.Newest {
 		view.Records = view.Records[len(view.Records)-s.limits.page:]
 	} else {
 		view.Records = view.Records[:s.limits.page]
@@ -250,7 +251,7 @@ func (s *simulation) shortens(operation string, length int) bool {
 	return true
 }
 
-func (p *port) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
+func (p *calls) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
 	return got(ctx, p, records, run, "", func() ([]*history.Record, error) {
 		page, err := p.s.store.Records(ctx, run, generation, after)
 		if err == nil && p.s.shortens(records, len(page)) {
@@ -260,7 +261,7 @@ func (p *port) Records(ctx context.Context, run string, generation, after int) (
 	})
 }
 
-func (p *port) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+func (p *calls) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
 	return got(ctx, p, records, run, "", func() ([]*history.Record, error) {
 		page, err := p.s.store.RecordsBefore(ctx, run, generation, before)
 		if err == nil && p.s.shortens(records, len(page)) {
@@ -272,9 +273,9 @@ func (p *port) RecordsBefore(ctx context.Context, run string, generation, before
 
 // Size implements engine.Sizer: about as many bytes as the store has. Without a budget, the engine
 // does not ask.
-func (p *port) Size(ctx context.Context, run string) (int64, error) {
+func (p *calls) Size(ctx context.Context, run string) (int64, error) {
 	return got(ctx, p, sizeOf, run, "", func() (int64, error) {
-		view, err := p.s.store.Look(ctx, run, engine.Position{})
+		view, err := p.s.store.Look(ctx, run, port.Position{})
 		if err != nil {
 			return 0, err
 		}
@@ -282,22 +283,22 @@ func (p *port) Size(ctx context.Context, run string) (int64, error) {
 	})
 }
 
-var _ engine.Sizer = (*port)(nil)
+var _ port.Sizer = (*calls)(nil)
 
 // SizeOfNewest implements engine.Sizer.
-func (p *port) SizeOfNewest(ctx context.Context, run string) (int64, error) { return p.Size(ctx, run) }
+func (p *calls) SizeOfNewest(ctx context.Context, run string) (int64, error) { return p.Size(ctx, run) }
 
 // SizeOfSummary implements engine.Sizer: nothing asks for it here.
-func (p *port) SizeOfSummary(context.Context, string) (int64, error) { return 0, nil }
+func (p *calls) SizeOfSummary(context.Context, string) (int64, error) { return 0, nil }
 
 // SizeOfRecords implements engine.Sizer: nothing asks for it here.
-func (p *port) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
+func (p *calls) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
 
-func (p *port) Summary(ctx context.Context, run string) (*engine.Summary, error) {
-	return got(ctx, p, getSummary, run, "", func() (*engine.Summary, error) { return p.s.store.Summary(ctx, run) })
+func (p *calls) Summary(ctx context.Context, run string) (*port.Summary, error) {
+	return got(ctx, p, getSummary, run, "", func() (*port.Summary, error) { return p.s.store.Summary(ctx, run) })
 }
 
-func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+func (p *calls) Create(ctx context.Context, summary *port.Summary, start port.Item) error {
 	p.s.asksToStart(ctx, start)
 	return p.s.park(ctx, &call{p: p.p, operation: create, subject: summary.Run, again: errTaken, do: func() error {
 		err := p.s.store.Create(ctx, summary, start)
@@ -310,7 +311,7 @@ func (p *port) Create(ctx context.Context, summary *engine.Summary, start engine
 	}})
 }
 
-func (p *port) File(ctx context.Context, run string, item engine.Item) (stamp int64, there bool, err error) {
+func (p *calls) File(ctx context.Context, run string, item port.Item) (stamp int64, there bool, err error) {
 	err = p.call(ctx, file, run, item.Key, func() (err error) {
 		if stamp, there, err = p.s.store.File(ctx, run, item); err == nil {
 			p.s.checks.filed(p.p, run, item)
@@ -320,7 +321,7 @@ func (p *port) File(ctx context.Context, run string, item engine.Item) (stamp in
 	return stamp, there, err
 }
 
-func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
+func (p *calls) Put(ctx context.Context, commit *port.Commit) error {
 	detail := "without a record"
 	if commit.Record != nil {
 		detail = fmt.Sprintf("%d/%d", commit.Generation, commit.Record.Number)
@@ -346,35 +347,35 @@ func (p *port) Put(ctx context.Context, commit *engine.Commit) error {
 	return p.s.park(ctx, c)
 }
 
-func (p *port) DeleteLog(ctx context.Context, run string, generation int) error {
+func (p *calls) DeleteLog(ctx context.Context, run string, generation int) error {
 	return p.call(ctx, removeLog, run, fmt.Sprint(generation), func() error { return p.s.store.DeleteLog(ctx, run, generation) })
 }
 
-func (p *port) Delete(ctx context.Context, run string, keys []string) error {
+func (p *calls) Delete(ctx context.Context, run string, keys []string) error {
 	return p.call(ctx, remove, run, fmt.Sprint(keys), func() error { return p.s.store.Delete(ctx, run, keys) })
 }
 
-func (p *port) Note(ctx context.Context, run string, notes []engine.Note) error {
+func (p *calls) Note(ctx context.Context, run string, notes []port.Note) error {
 	return p.call(ctx, note, run, fmt.Sprint(notes), func() error { return p.s.store.Note(ctx, run, notes) })
 }
 
-func (p *port) Noted(ctx context.Context, run, key string) (engine.Position, error) {
-	return got(ctx, p, noted, run, key, func() (engine.Position, error) { return p.s.store.Noted(ctx, run, key) })
+func (p *calls) Noted(ctx context.Context, run, key string) (port.Position, error) {
+	return got(ctx, p, noted, run, key, func() (port.Position, error) { return p.s.store.Noted(ctx, run, key) })
 }
 
-func (p *port) Item(ctx context.Context, run, key string) (*engine.Item, error) {
-	return got(ctx, p, getItem, run, key, func() (*engine.Item, error) { return p.s.store.Item(ctx, run, key) })
+func (p *calls) Item(ctx context.Context, run, key string) (*port.Item, error) {
+	return got(ctx, p, getItem, run, key, func() (*port.Item, error) { return p.s.store.Item(ctx, run, key) })
 }
 
-func (p *port) Record(ctx context.Context, run string, at engine.Position) (*history.Record, error) {
+func (p *calls) Record(ctx context.Context, run string, at port.Position) (*history.Record, error) {
 	return got(ctx, p, getRecord, run, fmt.Sprint(at), func() (*history.Record, error) { return p.s.store.Record(ctx, run, at) })
 }
 
-func (p *port) Discard(ctx context.Context, run string, generation int, keys []string) error {
+func (p *calls) Discard(ctx context.Context, run string, generation int, keys []string) error {
 	return p.call(ctx, discard, run, fmt.Sprint(generation, keys), func() error { return p.s.store.Discard(ctx, run, generation, keys) })
 }
 
-func (p *port) Block(ctx context.Context, run string, mark *engine.Block) error {
+func (p *calls) Block(ctx context.Context, run string, mark *port.Block) error {
 	return p.call(ctx, block, run, mark.Reason, func() error {
 		p.s.checks.blocked(p.p, run, mark)
 		before := p.s.summary(run)
@@ -386,7 +387,7 @@ func (p *port) Block(ctx context.Context, run string, mark *engine.Block) error 
 	})
 }
 
-func (p *port) Unblock(ctx context.Context, run, mark string) error {
+func (p *calls) Unblock(ctx context.Context, run, mark string) error {
 	return p.call(ctx, unblock, run, mark, func() error {
 		before := p.s.summary(run)
 		err := p.s.store.Unblock(ctx, run, mark)
@@ -401,18 +402,18 @@ func (p *port) Unblock(ctx context.Context, run, mark string) error {
 type change struct {
 	at     time.Time
 	run    string
-	before *engine.Summary // nil: there was no run
+	before *port.Summary // nil: there was no run
 }
 
 // lag is how long an index may show what was.
 const lag = 2 * time.Second
 
-func (s *simulation) changed(run string, before *engine.Summary) {
+func (s *simulation) changed(run string, before *port.Summary) {
 	s.past = slices.DeleteFunc(s.past, func(c change) bool { return s.now.Sub(c.at) > lag })
 	s.past = append(s.past, change{s.now, run, before})
 }
 
-func (s *simulation) summary(run string) *engine.Summary {
+func (s *simulation) summary(run string) *port.Summary {
 	summary, err := s.store.Summary(context.Background(), run)
 	if err != nil {
 		return nil
@@ -420,8 +421,8 @@ func (s *simulation) summary(run string) *engine.Summary {
 	return summary
 }
 
-func (s *simulation) inbox(run string) []engine.Item {
-	view, err := s.store.Look(context.Background(), run, engine.Position{})
+func (s *simulation) inbox(run string) []port.Item {
+	view, err := s.store.Look(context.Background(), run, port.Position{})
 	if err != nil {
 		panic(err)
 	}
@@ -429,7 +430,7 @@ func (s *simulation) inbox(run string) []engine.Item {
 }
 
 // nameOf is what records name an item by. The key of mail says, too, which run it is for.
-func nameOf(item engine.Item) string {
+func nameOf(item port.Item) string {
 	if mail, ok := item.Event.(history.Mail); ok {
 		return mail.Key(0)
 	}
@@ -437,7 +438,7 @@ func nameOf(item engine.Item) string {
 }
 
 // was gives a run's summary as an index that lags shows it; false: it does not show the run.
-func (s *simulation) was(run string) (*engine.Summary, bool) {
+func (s *simulation) was(run string) (*port.Summary, bool) {
 	for _, c := range s.past {
 		if c.run == run && s.now.Sub(c.at) <= lag {
 			return c.before, c.before != nil
@@ -446,7 +447,7 @@ func (s *simulation) was(run string) (*engine.Summary, bool) {
 	return s.summary(run), true
 }
 
-func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+func (p *calls) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
 	err = p.call(ctx, list, "", "", func() (err error) {
 		if most := p.s.limits.listing; most > 0 {
 			query.Limit = min(cmp.Or(query.Limit, most), most)
@@ -467,7 +468,7 @@ func (p *port) List(ctx context.Context, query engine.ListQuery) (page []*engine
 	return page, next, err
 }
 
-func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
+func (p *calls) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
 	err = p.call(ctx, unfinished, "", "", func() (err error) {
 		runs, next, err = p.s.store.Unfinished(ctx, cursor)
 		if most := p.s.limits.listing; most > 0 && len(runs) > most {
@@ -486,53 +487,53 @@ func (p *port) Unfinished(ctx context.Context, cursor string) (runs []string, ne
 	return runs, next, err
 }
 
-func (p *port) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+func (p *calls) PutDue(ctx context.Context, timers ...port.DueTimer) error {
 	return p.call(ctx, putDue, timers[0].Run, "", func() error { return p.s.store.PutDue(ctx, timers...) })
 }
 
-func (p *port) DueBefore(ctx context.Context, before time.Time) ([]engine.DueTimer, error) {
-	return got(ctx, p, dueBefore, "", "", func() ([]engine.DueTimer, error) { return p.s.store.DueBefore(ctx, before) })
+func (p *calls) DueBefore(ctx context.Context, before time.Time) ([]port.DueTimer, error) {
+	return got(ctx, p, dueBefore, "", "", func() ([]port.DueTimer, error) { return p.s.store.DueBefore(ctx, before) })
 }
 
-func (p *port) DeleteDue(ctx context.Context, timers []engine.DueTimer) error {
+func (p *calls) DeleteDue(ctx context.Context, timers []port.DueTimer) error {
 	return p.call(ctx, deleteDue, timers[0].Run, "", func() error { return p.s.store.DeleteDue(ctx, timers) })
 }
 
-func (p *port) SaveTask(ctx context.Context, state *engine.TaskState) error {
+func (p *calls) SaveTask(ctx context.Context, state *port.TaskState) error {
 	return p.call(ctx, saveTask, state.Run, "", func() error { return p.s.store.SaveTask(ctx, state) })
 }
 
-func (p *port) CancelTask(ctx context.Context, key engine.TaskKey) error {
+func (p *calls) CancelTask(ctx context.Context, key port.TaskKey) error {
 	return p.call(ctx, cancelTask, key.Run, "", func() error { return p.s.store.CancelTask(ctx, key) })
 }
 
-func (p *port) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
-	return got(ctx, p, loadTask, key.Run, "", func() (*engine.TaskState, error) { return p.s.store.LoadTask(ctx, key) })
+func (p *calls) LoadTask(ctx context.Context, key port.TaskKey) (*port.TaskState, error) {
+	return got(ctx, p, loadTask, key.Run, "", func() (*port.TaskState, error) { return p.s.store.LoadTask(ctx, key) })
 }
 
-func (p *port) TasksOf(ctx context.Context, run string) ([]*engine.TaskState, error) {
-	return got(ctx, p, tasksOf, run, "", func() ([]*engine.TaskState, error) { return p.s.store.TasksOf(ctx, run) })
+func (p *calls) TasksOf(ctx context.Context, run string) ([]*port.TaskState, error) {
+	return got(ctx, p, tasksOf, run, "", func() ([]*port.TaskState, error) { return p.s.store.TasksOf(ctx, run) })
 }
 
-func (p *port) DeleteTask(ctx context.Context, key engine.TaskKey) error {
+func (p *calls) DeleteTask(ctx context.Context, key port.TaskKey) error {
 	return p.call(ctx, deleteTask, key.Run, "", func() error { return p.s.store.DeleteTask(ctx, key) })
 }
 
 var errDelay = errors.New("a queue delays a message by 15 minutes at most")
 
-func (p *port) SendResumes(ctx context.Context, messages ...engine.Resume) error {
+func (p *calls) SendResumes(ctx context.Context, messages ...port.Resume) error {
 	if messages[0].Creates != nil {
 		p.s.asksToStart(ctx, *messages[0].Carries)
 	}
-	return send(ctx, p, sendResumes, messages[0].Run, messages, func(m engine.Resume) (*letter, time.Duration) { return &letter{resume: read(m)}, m.Delay })
+	return send(ctx, p, sendResumes, messages[0].Run, messages, func(m port.Resume) (*letter, time.Duration) { return &letter{resume: read(m)}, m.Delay })
 }
 
-func (p *port) SendTasks(ctx context.Context, messages ...engine.Task) error {
-	return send(ctx, p, sendTasks, messages[0].Run, messages, func(m engine.Task) (*letter, time.Duration) { return &letter{task: &m}, m.Delay })
+func (p *calls) SendTasks(ctx context.Context, messages ...port.Task) error {
+	return send(ctx, p, sendTasks, messages[0].Run, messages, func(m port.Task) (*letter, time.Duration) { return &letter{task: &m}, m.Delay })
 }
 
 // send sends messages together: all of them, or those before one at which it fails.
-func send[M any](ctx context.Context, p *port, operation, subject string, messages []M, write func(M) (*letter, time.Duration)) error {
+func send[M any](ctx context.Context, p *calls, operation, subject string, messages []M, write func(M) (*letter, time.Duration)) error {
 	for _, m := range messages {
 		if _, delay := write(m); delay > 15*time.Minute {
 			return errDelay
@@ -553,5 +554,5 @@ func send[M any](ctx context.Context, p *port, operation, subject string, messag
 // direct is a queue that takes nothing: of those who only look.
 type direct struct{}
 
-func (direct) SendResumes(context.Context, ...engine.Resume) error { return nil }
-func (direct) SendTasks(context.Context, ...engine.Task) error     { return nil }
+func (direct) SendResumes(context.Context, ...port.Resume) error { return nil }
+func (direct) SendTasks(context.Context, ...port.Task) error     { return nil }

@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
@@ -64,8 +65,8 @@ func (s *simulation) newProcess(role string) *process {
 	if s.limits.memory > 0 {
 		p.memory = memory.New(s.limits.memory)
 	}
-	port := &port{s, p}
-	p.engine = s.newEngine(engine.Ports{Runs: port, Directory: port, Due: port, Tasks: port, Queue: port, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
+	through := &calls{s, p}
+	p.engine = s.newEngine(port.Ports{Runs: through, Directory: through, Due: through, Tasks: through, Queue: through, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
 		Together: s.limits.together}, p)
 	s.mu.Lock()
 	s.processes = append(s.processes, p)
@@ -75,7 +76,7 @@ func (s *simulation) newProcess(role string) *process {
 }
 
 // newEngine makes an engine that runs the programs.
-func (s *simulation) newEngine(ports engine.Ports, p *process) *engine.Engine {
+func (s *simulation) newEngine(ports port.Ports, p *process) *engine.Engine {
 	announce := func(run string, generation int, c *code) { p.lives[run] = &life{generation, c} }
 	step := func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, true) }
 	definitions := []workflow.Definition{work.Implement(func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, false) })}
@@ -213,7 +214,7 @@ func (p *process) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 
 // newAuthors makes those that the process's role has in use: a function's end with their deadlines,
 // the server's with it.
-func (p *process) newAuthors() engine.Authors {
+func (p *process) newAuthors() port.Authors {
 	if p.role == roleNode {
 		return system.NewProcess(p.name)
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // queue is both queues: messages come at least once, in any order.
@@ -22,8 +22,8 @@ type queue struct {
 // letter is a message.
 type letter struct {
 	number   int
-	resume   *engine.Resume
-	task     *engine.Task
+	resume   *port.Resume
+	task     *port.Task
 	ready    time.Time
 	received int
 	held     bool // by the embedded server, however long that takes
@@ -49,7 +49,7 @@ func (l *letter) operation() string {
 }
 
 // read gives a resume as a receiver reads it: nothing is shared.
-func read(m engine.Resume) *engine.Resume {
+func read(m port.Resume) *port.Resume {
 	m.Delay = 0
 	if m.Carries != nil {
 		item := *m.Carries
@@ -208,7 +208,7 @@ func (s *simulation) deliver(ready []*letter) {
 			task.Delay = 0
 			return []error{p.engine.Task(ctx, deadline, task)}
 		}
-		messages := make([]engine.Resume, len(batch))
+		messages := make([]port.Resume, len(batch))
 		for i, l := range batch {
 			messages[i] = *read(*l.resume)
 		}
@@ -333,7 +333,7 @@ func (s *simulation) fire() {
 	s.invoke(p, "fires timers", 0, nil, func(ctx context.Context, _ time.Time) []error {
 		_, err := p.engine.FireDue(ctx)
 		if !s.limits.together {
-			_, _, unblocked := p.engine.UnblockOlder(ctx, engine.Deployment{Version: strconv.Itoa(p.version)})
+			_, _, unblocked := p.engine.UnblockOlder(ctx, port.Deployment{Version: strconv.Itoa(p.version)})
 			err = cmp.Or(err, unblocked)
 		}
 		return []error{err}

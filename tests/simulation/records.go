@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // checkedLog is one generation's log, as far as it is stored.
@@ -42,7 +43,7 @@ type asked struct {
 }
 
 // stored checks a record that has just been put.
-func (c *checks) stored(by *call, commit *engine.Commit) {
+func (c *checks) stored(by *call, commit *port.Commit) {
 	rec, run := commit.Record, c.runs[commit.Run]
 	c.carried(commit, run)
 	if rec == nil {
@@ -114,7 +115,7 @@ func (c *checks) stored(by *call, commit *engine.Commit) {
 
 // carried checks what a reset hands on to the next generation: the signals and updates that came after the place which it goes on
 // from. What continue-as-new hands on, compare checks: the naive implementation must have had the record.
-func (c *checks) carried(commit *engine.Commit, run *checkedRun) {
+func (c *checks) carried(commit *port.Commit, run *checkedRun) {
 	if commit.Next == nil || commit.Next.Event.(*history.Started).Base == nil {
 		return
 	}
@@ -194,7 +195,7 @@ func newCheckedLog(p *program, mended bool) *checkedLog {
 		phases: map[string]history.UpdatePhase{}, waits: map[int64]history.Pending{}, naive: newNaive(p, mended)}
 }
 
-func (c *checks) newLog(run *checkedRun, commit *engine.Commit) *checkedLog {
+func (c *checks) newLog(run *checkedRun, commit *port.Commit) *checkedLog {
 	for _, event := range commit.Record.Events {
 		if started, ok := event.(*history.Started); ok {
 			log := newCheckedLog(c.s.programs[started.Workflow], c.s.mended(2))
@@ -403,7 +404,7 @@ func (c *checks) taken(where string, run *checkedRun, by *call, name string) {
 }
 
 // missed checks that an author which runs steps has an item in its name (rule 4): else nobody would notice its death.
-func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
+func (c *checks) missed(where string, log *checkedLog, commit *port.Commit) {
 	rec := commit.Record
 	steps := len(rec.Resumes) > 0 || slices.ContainsFunc(rec.Commands, func(command history.Command) bool {
 		step, ok := command.(*history.ScheduleActivity)
@@ -421,7 +422,7 @@ func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
 			belongs[history.Item{Key: event.Key(commit.Generation), Filing: event.Filing()}] = rec.Author
 		}
 	}
-	if !slices.ContainsFunc(c.s.inbox(commit.Run), func(item engine.Item) bool {
+	if !slices.ContainsFunc(c.s.inbox(commit.Run), func(item port.Item) bool {
 		return belongs[history.Item{Key: nameOf(item), Filing: item.Event.Filing()}] == rec.Author
 	}) {
 		c.s.violate("%s has steps that %s runs, and no item is in its name", where, rec.Author)
@@ -429,7 +430,7 @@ func (c *checks) missed(where string, log *checkedLog, commit *engine.Commit) {
 }
 
 // compare holds a record against the naive implementation and against a replay: commands, and what the code has seen.
-func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, by *process, administrative bool) {
+func (c *checks) compare(where string, log *checkedLog, commit *port.Commit, by *process, administrative bool) {
 	want := log.naive.record(commit.Record)
 	if log.naive.unfit != "" {
 		c.s.violate("%s gives the code signal %s, which does not fit", where, log.naive.unfit)
@@ -459,7 +460,7 @@ func (c *checks) compare(where string, log *checkedLog, commit *engine.Commit, b
 		}
 		return
 	}
-	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); engine.CodeOf(err) != engine.NotFound {
+	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); port.CodeOf(err) != port.NotFound {
 		c.s.violate("%s cannot be replayed: %v", where, err)
 	} else {
 		c.sameSeen(where+", replayed", log, c.witness.lives[commit.Run])

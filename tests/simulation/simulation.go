@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reprise-run/reprise/infra/local/memory"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 )
 
 // simulation is one world: it decides on everything that happens in it, one event at a time. Whatever the engine asks of the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // respond answers a call. Its invocation remembers a call that failed, until the same call succeeds.
@@ -17,7 +17,7 @@ func (c *call) respond(err error) {
 			// A step continues although its failed attempts were not stored.
 		case c.operation == sizeOf:
 			// It counts as none: the read that follows meets the same error, if it lasts.
-		case errors.Is(err, engine.ErrUnavailable):
+		case errors.Is(err, port.ErrUnavailable):
 			i.failed = append(i.failed, name)
 		case err == nil:
 			// A task's handler may send on what the store does not take: its activity has run, and is not

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // mended says whether the code of a version takes signals that do not fit: where the world deploys
@@ -45,7 +45,7 @@ func (s *simulation) unblock() (blocked bool) {
 		}
 		blocked = true
 		do := toUnblock
-		if summary.Blocked.Reason == engine.ReasonUndecodable {
+		if summary.Blocked.Reason == port.ReasonUndecodable {
 			if s.version == 1 {
 				s.deploy()
 			}

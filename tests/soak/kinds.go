@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -168,7 +169,7 @@ func doLabelled(ctx context.Context, l *load, run string, _ int) error {
 		return err
 	}
 	find := func(status history.Status) error {
-		page, err := l.client.List(ctx, engine.ListQuery{Workflow: labelled.Name(), Status: status, Attributes: attributes, Limit: 2})
+		page, err := l.client.List(ctx, port.ListQuery{Workflow: labelled.Name(), Status: status, Attributes: attributes, Limit: 2})
 		if err == nil && (len(page.Runs) != 1 || page.Runs[0].Run != run) {
 			err = fmt.Errorf("%d runs were found by its label", len(page.Runs))
 		}

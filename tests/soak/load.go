@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -108,7 +109,7 @@ func (l *load) verdict() verdict {
 
 // open counts the runs that have not ended.
 func (l *load) open(ctx context.Context) (runs int, err error) {
-	for _, err := range l.client.All(ctx, engine.ListQuery{Status: history.Running}) {
+	for _, err := range l.client.All(ctx, port.ListQuery{Status: history.Running}) {
 		if err != nil {
 			return runs, err
 		}
@@ -131,7 +132,7 @@ func execute[I any, O comparable](ctx context.Context, l *load, workflow interfa
 }
 
 // check holds the end of a run against the result that it must have.
-func check[O comparable](l *load, summary *engine.Summary, want O) error {
+func check[O comparable](l *load, summary *port.Summary, want O) error {
 	if summary.Status != history.Completed {
 		return other(summary, history.Completed)
 	}
@@ -147,7 +148,7 @@ func check[O comparable](l *load, summary *engine.Summary, want O) error {
 }
 
 // other is the error of a run that did not end as it should.
-func other(summary *engine.Summary, want history.Status) error {
+func other(summary *port.Summary, want history.Status) error {
 	why := ""
 	switch {
 	case summary.Failure != nil:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/tests/gauge"
 )
@@ -162,7 +162,7 @@ func (w *watch) lateness(ctx context.Context) (time.Duration, error) {
 			return 0, nil
 		}
 		_, err := w.load.client.Get(ctx, run.run)
-		if client.CodeOf(err) != engine.NotFound {
+		if client.CodeOf(err) != port.NotFound {
 			return age - retention, err
 		}
 		gone++

@@ -89,7 +89,7 @@ func (p *Promise) end(payload history.Payload, value any, err error) {
 type Operation struct {
 	Promise
 	Command history.Sequenced
-	// Scope in which the command was emitted: an opaque value of the executor's.
+	// Scope in which the command was emitted: an opaque value of the scheduler's.
 	Scope any
 	// Step is the function of a step: the shell runs it, never the core.
 	Step func(context.Context) (history.Payload, error)

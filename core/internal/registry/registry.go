@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Activity performs one attempt.
@@ -19,7 +19,7 @@ type Activity func(ctx context.Context, input history.Payload) (history.Payload,
 
 // Registry is filled before the engine starts and does not change afterwards.
 type Registry struct {
-	workflows  map[string]executor.Entry
+	workflows  map[string]scheduler.Entry
 	activities map[string]Activity
 	inputs     map[string]Type   // of workflows
 	results    map[string]Type   // of activities
@@ -32,7 +32,7 @@ type Definition interface{ Define(into *Registry) }
 
 // New registers definitions. Every problem is reported, not only the first.
 func New(definitions ...Definition) (*Registry, error) {
-	r := &Registry{workflows: map[string]executor.Entry{}, activities: map[string]Activity{},
+	r := &Registry{workflows: map[string]scheduler.Entry{}, activities: map[string]Activity{},
 		inputs: map[string]Type{}, results: map[string]Type{}, signals: map[string][]Type{}}
 	for i, definition := range definitions {
 		if isNil(definition) {
@@ -50,7 +50,7 @@ func isNil(definition Definition) bool {
 }
 
 // Workflow adds a workflow.
-func (r *Registry) Workflow(name string, entry executor.Entry, input Type) {
+func (r *Registry) Workflow(name string, entry scheduler.Entry, input Type) {
 	if r.check("workflow", name, entry != nil, r.workflows[name] != nil) {
 		r.workflows[name], r.inputs[name] = entry, input
 	}
@@ -91,7 +91,7 @@ func (r *Registry) check(what, name string, implemented, taken bool) bool {
 }
 
 // FindWorkflow looks a workflow up.
-func (r *Registry) FindWorkflow(name string) (executor.Entry, bool) {
+func (r *Registry) FindWorkflow(name string) (scheduler.Entry, bool) {
 	entry, ok := r.workflows[name]
 	return entry, ok
 }

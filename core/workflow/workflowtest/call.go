@@ -11,8 +11,8 @@ import (
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/attempt"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // call is an activity or a step that a run has asked for: its attempts, one after the other.
@@ -152,7 +152,7 @@ func (c *call) returned(result history.Payload, err error) {
 		return
 	}
 	c.active = false
-	var violation *executor.Violation
+	var violation *scheduler.Violation
 	switch {
 	case errors.As(err, &violation):
 		c.run.env.fail("activity or step %q of workflow %s: %w",

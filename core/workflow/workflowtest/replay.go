@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // Replay runs workflow code against the history of a run, as it was exported by a server or by [Export], and fails the test
@@ -61,8 +61,8 @@ func replay(exported []byte, definitions []Definition) error {
 	return fmt.Errorf("the history of run %s is of workflow %q, and was to be replayed against %q", export.Run, export.Workflow, names)
 }
 
-func replayRun(export *history.Export, entry executor.Entry) error {
-	live := executor.New(executor.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
+func replayRun(export *history.Export, entry scheduler.Entry) error {
+	live := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
 	defer live.Close()
 	if err := live.Replay(feed(export.Records)); err != nil {
 		return fmt.Errorf("run %s: %w", export.Run, err)
@@ -70,7 +70,7 @@ func replayRun(export *history.Export, entry executor.Entry) error {
 	return nil
 }
 
-func feed(records []*history.Record) executor.Feed {
+func feed(records []*history.Record) scheduler.Feed {
 	return func() (rec *history.Record, err error) {
 		if len(records) > 0 {
 			rec, records = records[0], records[1:]
@@ -123,7 +123,7 @@ func (r *run) check(closes bool) error {
 	if err != nil {
 		return err
 	}
-	again := executor.New(r.identity(), r.entry)
+	again := scheduler.New(r.identity(), r.entry)
 	defer again.Close()
 	r.env.inside = true
 	err = again.Replay(feed(records))

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/internal/executor"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // run is a run under test: its generations, one after the other, the latest alive.
@@ -16,8 +16,8 @@ type run struct {
 	id         string
 	workflow   string
 	generation int
-	entry      executor.Entry
-	live       *executor.Run
+	entry      scheduler.Entry
+	live       *scheduler.Run
 	log        [][]byte // records of this generation, as they would be stored
 	inbox      []history.Event
 	parent     *parent
@@ -83,7 +83,7 @@ func (env *Env) begin(id, workflow string, started *history.Started, by *parent)
 // next begins a generation.
 func (r *run) next(started *history.Started) {
 	r.generation = started.Generation
-	r.live = executor.New(r.identity(), r.entry)
+	r.live = scheduler.New(r.identity(), r.entry)
 	r.log, r.calls, r.checkAt = nil, map[int64]*call{}, 0
 	// Mail goes on to the next generation, answers of the one before do not.
 	r.inbox = append([]history.Event{started}, slices.DeleteFunc(r.inbox, func(event history.Event) bool {
@@ -92,8 +92,8 @@ func (r *run) next(started *history.Started) {
 	})...)
 }
 
-func (r *run) identity() executor.Identity {
-	return executor.Identity{Run: r.id, Generation: r.generation, Workflow: r.workflow}
+func (r *run) identity() scheduler.Identity {
+	return scheduler.Identity{Run: r.id, Generation: r.generation, Workflow: r.workflow}
 }
 
 // settle runs activations until no run has anything new. Time stands still.
@@ -121,7 +121,7 @@ func (r *run) activate() {
 	}
 	rec := &history.Record{Number: len(r.log) + 1, Time: env.now, Events: events}
 	env.inside = true
-	done, err := r.live.Activate(executor.Activation{Record: rec.Number, Time: rec.Time, Events: rec.Events})
+	done, err := r.live.Activate(scheduler.Activation{Record: rec.Number, Time: rec.Time, Events: rec.Events})
 	env.inside = false
 	if err != nil {
 		env.fail("workflow %s, run %s, record %d: %w", r.workflow, r.id, rec.Number, err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/attempt"
-	"github.com/reprise-run/reprise/core/internal/executor"
 	"github.com/reprise-run/reprise/core/internal/registry"
+	"github.com/reprise-run/reprise/core/internal/scheduler"
 )
 
 // work is a plain function under way in virtual time: an attempt of an activity, a step, a mocked child. It is a coroutine,
@@ -44,13 +44,13 @@ func (env *Env) perform(of *attempt.Attempt, function registry.Activity, input h
 			case nil:
 			case failure:
 				panic(p) // of the test, not of the function
-			case *executor.Violation:
+			case *scheduler.Violation:
 				w.err = p
 			default:
-				w.err = executor.PanicFailure(p, debug.Stack())
+				w.err = scheduler.PanicFailure(p, debug.Stack())
 			}
 		}()
-		executor.Attempt(func() { w.result, w.err = function(w.ctx, input) })
+		scheduler.Attempt(func() { w.result, w.err = function(w.ctx, input) })
 	})
 	env.works = append(env.works, w)
 	return w

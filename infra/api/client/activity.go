@@ -6,11 +6,12 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Activities gives what is known of a run's activities under way: those that heartbeat, run long, have failed before, or
 // wait to be completed from outside.
-func (c *Client) Activities(ctx context.Context, run string) ([]*engine.TaskState, error) {
+func (c *Client) Activities(ctx context.Context, run string) ([]*port.TaskState, error) {
 	answer := Activities{}
 	_, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "activities")}, &answer)
 	return answer.Activities, err
@@ -24,7 +25,7 @@ func (c *Client) UnreadSignals(ctx context.Context, run string) ([]engine.Unread
 }
 
 // CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave. The same again is answered as
-// the first time; another result is refused with [engine.NotFound], a token past its time with [engine.Expired].
+// the first time; another result is refused with [port.NotFound], a token past its time with [port.Expired].
 func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "complete"), body: &CompleteBody{Result: result}}, nil)
 	return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // The bodies of requests. The API decodes into the same types, and their tags are its document.
@@ -70,8 +71,8 @@ type HeartbeatBody struct {
 
 // Page of a listing.
 type Page struct {
-	Runs []*engine.Summary `json:"runs" doc:"Runs that match, the latest start first."`
-	Next string            `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
+	Runs []*port.Summary `json:"runs" doc:"Runs that match, the latest start first."`
+	Next string          `json:"next,omitempty" doc:"The cursor of the next page; missing on the last one."`
 }
 
 // HistoryPage is a part of one generation's log.
@@ -86,8 +87,8 @@ type HistoryPage struct {
 
 // QueryAnswer is the answer to a query.
 type QueryAnswer struct {
-	Result history.Payload         `json:"result" doc:"What the workflow answered; null where it is left out." example:"42"`
-	Large  map[string]engine.Large `json:"large,omitempty" doc:"The result, where it is too long for an answer and left out: the same request with after gives it in pieces."`
+	Result history.Payload       `json:"result" doc:"What the workflow answered; null where it is left out." example:"42"`
+	Large  map[string]port.Large `json:"large,omitempty" doc:"The result, where it is too long for an answer and left out: the same request with after gives it in pieces."`
 }
 
 // Beat is the answer to a heartbeat.
@@ -97,7 +98,7 @@ type Beat struct {
 
 // Activities under way.
 type Activities struct {
-	Activities []*engine.TaskState `json:"activities" doc:"Those that heartbeat, run long, have failed before, or wait to be completed from outside."`
+	Activities []*port.TaskState `json:"activities" doc:"Those that heartbeat, run long, have failed before, or wait to be completed from outside."`
 }
 
 // UnreadSignals are those that a run's code has not taken.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
@@ -147,7 +148,7 @@ func TestTypedAttributes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	find := func(filters ...workflow.AttributeFilter) (ids []string) {
-		for summary, err := range client.Runs(t.Context(), d.Client, order, engine.ListQuery{}, filters...) {
+		for summary, err := range client.Runs(t.Context(), d.Client, order, port.ListQuery{}, filters...) {
 			require.NoError(t, err)
 			who, there := customer.Of(summary.Attributes)
 			require.True(t, there)
@@ -188,15 +189,15 @@ func TestResultOfWhatWentWrong(t *testing.T) {
 	require.EqualError(t, err, `run "f" ended (failed): no luck`)
 	require.ErrorAs(t, err, new(*history.Failure))
 	_, err = client.Execute(t.Context(), d.Client, nobody, "n", "x")
-	require.Equal(t, engine.Blocked, client.CodeOf(err))
+	require.Equal(t, port.Blocked, client.CodeOf(err))
 	require.ErrorContains(t, err, `run "n" is blocked (unknown-workflow): `)
 	_, err = client.Result[string](t.Context(), d.Client, "none")
 	var problem *client.Problem
 	require.ErrorAs(t, err, &problem)
-	require.Equal(t, client.Problem{Type: "urn:reprise:problem:not-found", Title: "Not found", Status: 404, Code: engine.NotFound,
+	require.Equal(t, client.Problem{Type: "urn:reprise:problem:not-found", Title: "Not found", Status: 404, Code: port.NotFound,
 		Detail: `there is no run with the id "none"`}, *problem)
 	_, err = client.Start(t.Context(), d.Client, order, "n", cart{})
-	require.Equal(t, engine.Conflict, client.CodeOf(err))
+	require.Equal(t, port.Conflict, client.CodeOf(err))
 }
 
 func TestWaitOutlivesItsPolls(t *testing.T) {
@@ -217,7 +218,7 @@ func TestWaitOutlivesItsPolls(t *testing.T) {
 		return false
 	}
 	d.fault.Store(&count)
-	ended := make(chan *engine.Summary)
+	ended := make(chan *port.Summary)
 	go func() {
 		summary, err := d.StartAndWait(t.Context(), engine.StartRequest{Run: "o", Workflow: "order"})
 		if err == nil {
@@ -316,7 +317,7 @@ func TestListingsAndLogs(t *testing.T) {
 		require.NoError(t, err)
 	}
 	var found []string
-	for summary, err := range d.All(t.Context(), engine.ListQuery{Status: history.Failed, Workflow: "failing", Limit: 2, Attributes: history.Attributes{"n": history.Payload("0")}}) {
+	for summary, err := range d.All(t.Context(), port.ListQuery{Status: history.Failed, Workflow: "failing", Limit: 2, Attributes: history.Attributes{"n": history.Payload("0")}}) {
 		require.NoError(t, err)
 		found = append(found, summary.Run)
 	}
@@ -331,11 +332,11 @@ func TestListingsAndLogs(t *testing.T) {
 	require.Equal(t, []string{"failing", "order"}, info.Workflows)
 	for _, stop := range []func(context.Context, engine.MessageRequest, string) (engine.Accepted, error){d.Cancel, d.Terminate} {
 		_, err = stop(t.Context(), engine.MessageRequest{Run: "r1"}, "late")
-		require.Equal(t, engine.Closed, client.CodeOf(err))
+		require.Equal(t, port.Closed, client.CodeOf(err))
 	}
 	accepted, err := d.Reset(t.Context(), engine.MessageRequest{Run: "none"}, engine.ResetPoint{Record: 1}, "")
 	require.Zero(t, accepted)
-	require.Equal(t, engine.NotFound, client.CodeOf(err))
+	require.Equal(t, port.NotFound, client.CodeOf(err))
 	require.NoError(t, d.Unblock(t.Context(), "r1"))
 	states, err := d.Activities(t.Context(), "r1")
 	require.NoError(t, err)

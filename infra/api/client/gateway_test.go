@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
@@ -24,7 +25,7 @@ func TestGatewayAnswersItself(t *testing.T) {
 	for _, c := range []struct {
 		status         int
 		body           string
-		code           engine.Code
+		code           port.Code
 		says           string
 		repeat, resets int
 	}{
@@ -32,14 +33,14 @@ func TestGatewayAnswersItself(t *testing.T) {
 		{403, `{"message":"Forbidden"}`, client.Forbidden, "403 Forbidden (Forbidden)", once, once},
 		{403, `{"Message":"User: arn:aws:iam::1:user/ann is not authorized to perform: execute-api:Invoke on resource: x"}`, client.Forbidden, "arn:aws:iam::1:user/ann is not authorized", once, once},
 		{403, `<html>blocked</html>`, client.Forbidden, `and not as this API does: "<html>blocked</html>": on AWS`, once, once},
-		{413, `{"message":"Request Too Long"}`, engine.TooLarge, "413 Request Entity Too Large (Request Too Long): the request is longer than", once, once},
-		{429, `{"message":"Too Many Requests"}`, engine.Unavailable, "429 Too Many Requests (Too Many Requests): too many requests", often, often},
-		{502, `{"message":"Internal server error"}`, engine.Unavailable, "502 Bad Gateway (Internal server error): the API behind it did not answer, or not in time", often, once},
-		{503, `{"message":"Service Unavailable"}`, engine.Unavailable, "503 Service Unavailable (Service Unavailable)", often, once},
-		{504, `{"message":"Endpoint request timed out"}`, engine.Unavailable, "504 Gateway Timeout (Endpoint request timed out)", often, once},
-		{504, ``, engine.Unavailable, `answered 504 Gateway Timeout, and not as this API does: "": the API behind it`, often, once},
-		{500, `{"message":null}`, engine.Internal, `answered 500 Internal Server Error, and not as this API does: "{\"message\":null}"`, once, once},
-		{503, `{"type":"urn:reprise:problem:unavailable","code":"unavailable","status":503,"detail":"not now"}`, engine.Unavailable, "not now", often, often},
+		{413, `{"message":"Request Too Long"}`, port.TooLarge, "413 Request Entity Too Large (Request Too Long): the request is longer than", once, once},
+		{429, `{"message":"Too Many Requests"}`, port.Unavailable, "429 Too Many Requests (Too Many Requests): too many requests", often, often},
+		{502, `{"message":"Internal server error"}`, port.Unavailable, "502 Bad Gateway (Internal server error): the API behind it did not answer, or not in time", often, once},
+		{503, `{"message":"Service Unavailable"}`, port.Unavailable, "503 Service Unavailable (Service Unavailable)", often, once},
+		{504, `{"message":"Endpoint request timed out"}`, port.Unavailable, "504 Gateway Timeout (Endpoint request timed out)", often, once},
+		{504, ``, port.Unavailable, `answered 504 Gateway Timeout, and not as this API does: "": the API behind it`, often, once},
+		{500, `{"message":null}`, port.Internal, `answered 500 Internal Server Error, and not as this API does: "{\"message\":null}"`, once, once},
+		{503, `{"type":"urn:reprise:problem:unavailable","code":"unavailable","status":503,"detail":"not now"}`, port.Unavailable, "not now", often, often},
 	} {
 		t.Run(fmt.Sprint(c.status, " ", c.says), func(t *testing.T) {
 			var calls atomic.Int64
@@ -91,7 +92,7 @@ func TestAddressWithAPath(t *testing.T) {
 			func() error { _, err := d.StartAndWait(ctx, engine.StartRequest{Run: "r", Workflow: "w"}); return err },
 			func() error { _, err := d.Get(ctx, "a b/ä"); return err },
 			func() error { _, err := d.Wait(ctx, "r"); return err },
-			func() error { _, err := d.List(ctx, engine.ListQuery{}); return err },
+			func() error { _, err := d.List(ctx, port.ListQuery{}); return err },
 			func() error { _, err := d.History(ctx, "r", 1, 0); return err },
 			func() error { return d.Export(ctx, "r", 1, io.Discard) },
 			func() error { return d.Unblock(ctx, "r") },

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Signal sends a run a signal. It returns when the signal is durable. What one client sends a run arrives in the order in
@@ -48,7 +49,7 @@ func (c *Client) Update(ctx context.Context, mail engine.MessageRequest, name st
 			body: &MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}
 		got, err := c.do(ctx, asked, &answer)
 		if err == nil {
-			err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{engine.ValueResult: &answer.Result, engine.ValueFailure: &answer.Failure})
+			err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{port.ValueResult: &answer.Result, port.ValueFailure: &answer.Failure})
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -87,7 +88,7 @@ func (c *Client) Query(ctx context.Context, run, name string, input history.Payl
 	asked := request{method: http.MethodPost, path: path("runs", run, "queries", name), body: &QueryBody{Input: input}}
 	got, err := c.do(ctx, asked, &answer)
 	if err == nil {
-		err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{engine.ValueResult: &answer.Result})
+		err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{port.ValueResult: &answer.Result})
 	}
 	return answer.Result, err
 }

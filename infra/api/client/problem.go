@@ -5,15 +5,15 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // The codes that there are beside the engine's.
 const (
 	// Unauthenticated: the server asks who somebody is, and the request brought none of its tokens.
-	Unauthenticated engine.Code = "unauthenticated"
+	Unauthenticated port.Code = "unauthenticated"
 	// Forbidden: a browser made the request for another site, or a gateway before the API let nobody through with it.
-	Forbidden engine.Code = "forbidden"
+	Forbidden port.Code = "forbidden"
 )
 
 // Problem is an error that the API answered with (RFC 9457). Find it with errors.As, and decide by its code.
@@ -25,7 +25,7 @@ type Problem struct {
 	// Status of the HTTP response.
 	Status int `json:"status" doc:"The HTTP status." example:"404"`
 	// Code is stable: programs decide by it.
-	Code engine.Code `json:"code" doc:"What kind of problem it is, as a stable code: programs decide by it." example:"not-found"`
+	Code port.Code `json:"code" doc:"What kind of problem it is, as a stable code: programs decide by it." example:"not-found"`
 	// Detail says what happened, where, and what to do.
 	Detail string `json:"detail" doc:"What happened, where, and what to do." example:"there is no run with the id \"order-17\""`
 
@@ -37,7 +37,7 @@ type Problem struct {
 func (p *Problem) Error() string { return p.Detail }
 
 // CodeOf gives the code of an error that came from the API; empty if it did not.
-func CodeOf(err error) engine.Code {
+func CodeOf(err error) port.Code {
 	if p := (*Problem)(nil); errors.As(err, &p) {
 		return p.Code
 	}

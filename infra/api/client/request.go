@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // request is one call, which may take several attempts.
@@ -125,7 +125,7 @@ func (c *Client) attempt(ctx context.Context, call request, body []byte) (*http.
 // repeated is, and one that may not only if it never left.
 func again(err error, once bool) bool {
 	if p := (*Problem)(nil); errors.As(err, &p) {
-		return p.Code == engine.Unavailable && !(once && p.unsure)
+		return p.Code == port.Unavailable && !(once && p.unsure)
 	}
 	return !once || errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -12,11 +12,12 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Started is the answer to a start.
 type Started struct {
-	*engine.Summary
+	*port.Summary
 	// Created is false where the run was there already: the same start had been accepted before.
 	Created bool
 	// Hint says what may be wrong, though the start was accepted: a workflow that nobody has registered yet.
@@ -46,7 +47,7 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 	if start.Run == "" {
 		start.Run = newID()
 	}
-	started := &Started{Summary: &engine.Summary{}}
+	started := &Started{Summary: &port.Summary{}}
 	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &StartBody{Run: start.Run, Workflow: start.Workflow,
 		Input: start.Input, Attributes: start.Attributes, Reuse: start.Reuse}}, started.Summary)
 	if err != nil {
@@ -57,14 +58,14 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 	return started, nil
 }
 
-// Get gives a run's summary. Values of more than [engine.LongestShown] bytes are left out:
+// Get gives a run's summary. Values of more than [port.LongestShown] bytes are left out:
 // [Client.Value] gives them.
-func (c *Client) Get(ctx context.Context, run string) (*engine.Summary, error) {
+func (c *Client) Get(ctx context.Context, run string) (*port.Summary, error) {
 	return c.get(ctx, run, nil)
 }
 
-func (c *Client) get(ctx context.Context, run string, query url.Values) (*engine.Summary, error) {
-	summary := &engine.Summary{}
+func (c *Client) get(ctx context.Context, run string, query url.Values) (*port.Summary, error) {
+	summary := &port.Summary{}
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run), query: query}, summary); err != nil {
 		return nil, err
 	}
@@ -73,8 +74,8 @@ func (c *Client) get(ctx context.Context, run string, query url.Values) (*engine
 
 // Wait waits until a run has ended, or is blocked: then it cannot end by itself, and its summary says why. When the
 // context ends first, it gives the context's error, and the summary as it was last seen, if it was.
-func (c *Client) Wait(ctx context.Context, run string) (*engine.Summary, error) {
-	var last *engine.Summary
+func (c *Client) Wait(ctx context.Context, run string) (*port.Summary, error) {
+	var last *port.Summary
 	for {
 		summary, err := c.get(ctx, run, c.poll(ctx))
 		if err != nil {
@@ -92,11 +93,11 @@ func (c *Client) Wait(ctx context.Context, run string) (*engine.Summary, error) 
 	}
 }
 
-func ended(summary *engine.Summary) bool { return summary.Status.Closed() || summary.Blocked != nil }
+func ended(summary *port.Summary) bool { return summary.Status.Closed() || summary.Blocked != nil }
 
 // List gives one page of the runs that match, the latest start first, without values of more than
-// [engine.LongestListed] bytes.
-func (c *Client) List(ctx context.Context, query engine.ListQuery) (*Page, error) {
+// [port.LongestListed] bytes.
+func (c *Client) List(ctx context.Context, query port.ListQuery) (*Page, error) {
 	values := url.Values{}
 	set := func(name, value string) {
 		if value != "" {
@@ -123,8 +124,8 @@ func (c *Client) List(ctx context.Context, query engine.ListQuery) (*Page, error
 }
 
 // All goes through all runs that match, page by page. It ends with the first error.
-func (c *Client) All(ctx context.Context, query engine.ListQuery) iter.Seq2[*engine.Summary, error] {
-	return func(yield func(*engine.Summary, error) bool) {
+func (c *Client) All(ctx context.Context, query port.ListQuery) iter.Seq2[*port.Summary, error] {
+	return func(yield func(*port.Summary, error) bool) {
 		for {
 			page, err := c.List(ctx, query)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -80,11 +81,11 @@ func Execute[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O
 // Runs goes through the runs of a workflow that match a query and all of the filters, the latest
 // start first. It ends with the first error. [workflow.Attribute.Of] reads an attribute of a
 // summary.
-func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], query engine.ListQuery, filters ...workflow.AttributeFilter,
-) iter.Seq2[*engine.Summary, error] {
+func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], query port.ListQuery, filters ...workflow.AttributeFilter,
+) iter.Seq2[*port.Summary, error] {
 	attributes, err := workflow.AttributesOf(filters...)
 	if err != nil {
-		return func(yield func(*engine.Summary, error) bool) { yield(nil, err) }
+		return func(yield func(*port.Summary, error) bool) { yield(nil, err) }
 	}
 	query.Workflow = w.Name()
 	maps.Copy(attributes, query.Attributes)
@@ -98,7 +99,7 @@ func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], 
 func (r *Run[O]) Result(ctx context.Context) (O, error) { return Result[O](ctx, r.client, r.ID) }
 
 // Summary gives what everybody sees of the run.
-func (r *Run[O]) Summary(ctx context.Context) (*engine.Summary, error) {
+func (r *Run[O]) Summary(ctx context.Context) (*port.Summary, error) {
 	return r.client.Get(ctx, r.ID)
 }
 
@@ -114,7 +115,7 @@ func Result[O any](ctx context.Context, c *Client, run string) (O, error) {
 	case summary.Status == history.Completed:
 		return decode[O](fmt.Sprintf("result of run %q", run), summary.Result)
 	case summary.Blocked != nil:
-		return none, &Problem{Type: "urn:reprise:problem:blocked", Title: "Blocked", Status: http.StatusLocked, Code: engine.Blocked,
+		return none, &Problem{Type: "urn:reprise:problem:blocked", Title: "Blocked", Status: http.StatusLocked, Code: port.Blocked,
 			Detail: fmt.Sprintf("run %q is blocked (%s): %s", run, summary.Blocked.Reason, summary.Blocked.Message)}
 	}
 	return none, fmt.Errorf("run %q ended (%s)", run, summary.Status)

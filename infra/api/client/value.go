@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Value writes a value of a run, whole, as JSON: one of [engine.Values]. A value that is missing is
@@ -43,7 +43,7 @@ func (c *Client) pieces(ctx context.Context, asked request, into io.Writer) erro
 }
 
 // leftOut reads the value that an answer left out for its length, if it left one out.
-func (c *Client) leftOut(ctx context.Context, asked request, got answer, large map[string]engine.Large, into map[string]any) error {
+func (c *Client) leftOut(ctx context.Context, asked request, got answer, large map[string]port.Large, into map[string]any) error {
 	next := got.header.Get(NextHeader)
 	if next == "" {
 		return nil
@@ -64,8 +64,8 @@ func (c *Client) leftOut(ctx context.Context, asked request, got answer, large m
 
 // complete gets the outcome of a run that has ended, where its summary leaves that out for its
 // length.
-func (c *Client) complete(ctx context.Context, summary *engine.Summary) (*engine.Summary, error) {
-	for name, into := range map[string]any{engine.ValueResult: &summary.Result, engine.ValueFailure: &summary.Failure} {
+func (c *Client) complete(ctx context.Context, summary *port.Summary) (*port.Summary, error) {
+	for name, into := range map[string]any{port.ValueResult: &summary.Result, port.ValueFailure: &summary.Failure} {
 		if !summary.IsLarge(name) {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
@@ -54,7 +54,7 @@ func TestInlineStepIsOneWriteUnit(t *testing.T) {
 	w.requests()
 	b.since()
 	for n := 1; n <= 3; n++ {
-		s.put(&engine.Commit{Run: "r", Generation: 1, Record: newRecord(n, history.Payload(`{"order":"4711","amount":12.5}`))})
+		s.put(&port.Commit{Run: "r", Generation: 1, Record: newRecord(n, history.Payload(`{"order":"4711","amount":12.5}`))})
 		reads, writes := b.since()
 		require.Equal(t, []string{"PutItem"}, w.requests())
 		require.Zero(t, reads)
@@ -72,9 +72,9 @@ func TestQueuedActivityIsThreeWriteUnitsAndOneQuery(t *testing.T) {
 	b.since()
 	result := newResult(1, history.Payload(`{"receipt":"A-17"}`))
 	s.file("r", result)
-	view := s.look("r", engine.Position{Generation: 1, Record: 1})
+	view := s.look("r", port.Position{Generation: 1, Record: 1})
 	require.Len(t, view.Inbox, 1)
-	s.put(&engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 2, Time: began, Author: "author-1", Events: []history.Event{result.Event}}})
+	s.put(&port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 2, Time: began, Author: "author-1", Events: []history.Event{result.Event}}})
 	require.NoError(t, s.Delete(t.Context(), "r", []string{result.Key}))
 	require.Equal(t, []string{"PutItem", "Query", "PutItem", "DeleteItem"}, w.requests())
 	reads, writes := b.since()
@@ -99,23 +99,23 @@ func TestLookIsOneQuery(t *testing.T) {
 	s.records("r", 1, 60, nil)
 	s.file("r", newResult(1, nil))
 	w.requests()
-	require.Len(t, s.look("r", engine.Position{}).Records, 60)
+	require.Len(t, s.look("r", port.Position{}).Records, 60)
 	require.Equal(t, []string{"Query"}, w.requests())
 	b.since()
-	require.Len(t, s.look("r", engine.Position{Generation: 1, Record: 59}).Records, 1)
-	require.Empty(t, s.look("r", engine.Position{Generation: 1, Record: 60}).Records)
+	require.Len(t, s.look("r", port.Position{Generation: 1, Record: 59}).Records, 1)
+	require.Empty(t, s.look("r", port.Position{Generation: 1, Record: 60}).Records)
 	require.Equal(t, []string{"Query", "Query"}, w.requests())
 	reads, _ := b.since()
 	require.InDelta(t, 2, reads, 0, "the log is not read again")
 
 	for n := 61; n <= 200; n++ {
-		s.put(&engine.Commit{Run: "r", Generation: 1, Record: newRecord(n, random(900))})
+		s.put(&port.Commit{Run: "r", Generation: 1, Record: newRecord(n, random(900))})
 	}
 	s.put(goOn(summary))
 	s.records("r", 2, 3, nil)
 	w.requests()
 	b.since()
-	view := s.look("r", engine.Position{})
+	view := s.look("r", port.Position{})
 	require.Equal(t, upTo(3), numbers(view.Records))
 	require.Equal(t, []string{"Query"}, w.requests())
 	reads, _ = b.since()
@@ -126,7 +126,7 @@ func TestTimersOfOneMinuteShareTheirPlaceOnTheList(t *testing.T) {
 	s, w, b := metered(t)
 	at := time.Now().Add(time.Hour)
 	for seq := range int64(3) {
-		require.NoError(t, s.PutDue(t.Context(), engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: seq}))
+		require.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: at, Run: "r", Generation: 1, Seq: seq}))
 	}
 	require.Len(t, w.requests(), 4)
 	_, writes := b.since()
@@ -140,7 +140,7 @@ func TestListReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 	w.requests()
 	b.since()
-	page, next, err := s.List(t.Context(), engine.ListQuery{Status: history.Running, Limit: 100})
+	page, next, err := s.List(t.Context(), port.ListQuery{Status: history.Running, Limit: 100})
 	require.NoError(t, err)
 	require.Empty(t, next)
 	require.Len(t, page, 3)

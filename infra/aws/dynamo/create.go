@@ -11,16 +11,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 )
 
 // Create is one transaction. A run of this id whose deletion is not finished (retention.go) is in the way for moments, or,
-// where that was interrupted, until [Store.DeleteClosed] goes on: [engine.ErrUnavailable].
+// where that was interrupted, until [Store.DeleteClosed] goes on: [port.ErrUnavailable].
 //
 // What it keeps elsewhere it keeps once more afterwards: the run that had this id before may have been deleted just then, and
 // with it the same payload. It is not to be written that the new run has it where nothing is.
-func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+func (s *Store) Create(ctx context.Context, summary *port.Summary, start port.Item) error {
 	kept := &keeping{Places: s.codec.Places}
 	with := *s
 	with.codec.Places = kept
@@ -30,7 +30,7 @@ func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engin
 	return kept.renew(ctx, summary.Run)
 }
 
-func (s *Store) create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+func (s *Store) create(ctx context.Context, summary *port.Summary, start port.Item) error {
 	r, err := s.summaryRow(ctx, summary.Run, summary)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Store) create(ctx context.Context, summary *engine.Summary, start engin
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld},
 		func(there row) error {
 			if !isRun(there) {
-				return fmt.Errorf("run %q is being deleted: try again in a while: %w", summary.Run, engine.ErrUnavailable)
+				return fmt.Errorf("run %q is being deleted: try again in a while: %w", summary.Run, port.ErrUnavailable)
 			}
 			return taken(summary.Run)
 		})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // deployedKey is the sort key of the row that says which code functions/activate runs, where nothing but
@@ -27,7 +27,7 @@ func (s *Store) Deploy(ctx context.Context, version string) error {
 }
 
 // Deployed gives the version that [Store.Deploy] noted last; "" if it noted none.
-func (s *Store) Deployed(ctx context.Context) (engine.Deployment, error) {
+func (s *Store) Deployed(ctx context.Context) (port.Deployment, error) {
 	r, err := s.getRow(ctx, call{name: "read the version"}, keyPartition, deployedKey)
-	return engine.Deployment{Learned: true, Version: textOf(r, "version"), Since: time.Unix(0, numberOf(r, "since")).UTC()}, err
+	return port.Deployment{Learned: true, Version: textOf(r, "version"), Since: time.Unix(0, numberOf(r, "since")).UTC()}, err
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 // where many had to be read to find those that match: the next page goes on from there.
 //
 // An index follows the table after a moment, so a run that was created or has ended just now may be missing.
-func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
 	limit := min(query.Limit, longestPage)
 	if limit <= 0 {
 		limit = defaultPage
@@ -71,7 +71,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 
 // listed is a summary, and how many bytes its values have.
 type listed struct {
-	*engine.Summary
+	*port.Summary
 	bytes int
 }
 
@@ -108,12 +108,12 @@ func parseCursor(cursor string) (key string, err error) {
 	if err == nil {
 		key = string(decoded)
 		started, run, _ := strings.Cut(key, "#")
-		if _, err = time.Parse(sortableTime, started); err == nil && (run == "" || len(run) > engine.LongestID || !utf8.ValidString(run)) {
+		if _, err = time.Parse(sortableTime, started); err == nil && (run == "" || len(run) > port.LongestID || !utf8.ValidString(run)) {
 			err = errors.New("it names no run")
 		}
 	}
 	if err != nil {
-		return "", &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
+		return "", &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
 	}
 	return key, nil
 }

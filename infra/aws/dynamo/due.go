@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // PutDue puts one timer after the other.
-func (s *Store) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+func (s *Store) PutDue(ctx context.Context, timers ...port.DueTimer) error {
 	for _, timer := range timers {
 		if err := s.putDue(ctx, timer); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (s *Store) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
 
 // putDue puts the timer, and then its bucket on the list, if it may not be there: see bucket.go, where it is argued why a
 // timer whose putDue has returned is always found.
-func (s *Store) putDue(ctx context.Context, timer engine.DueTimer) error {
+func (s *Store) putDue(ctx context.Context, timer port.DueTimer) error {
 	c := call{"put timer", timer.Run}
 	name := bucketOf(timer)
 	begin, err := beginOf(name)
@@ -53,7 +53,7 @@ func (s *Store) putDue(ctx context.Context, timer engine.DueTimer) error {
 }
 
 // DeleteDue deletes at once, 25 timers in one request.
-func (s *Store) DeleteDue(ctx context.Context, timers []engine.DueTimer) error {
+func (s *Store) DeleteDue(ctx context.Context, timers []port.DueTimer) error {
 	byBucket := map[string][]string{}
 	for _, timer := range timers {
 		name := bucketOf(timer)
@@ -71,7 +71,7 @@ func (s *Store) DeleteDue(ctx context.Context, timers []engine.DueTimer) error {
 
 // DueBefore reads the list of buckets, and then whole minutes of buckets, the oldest first, until a page of 1,000 is full or
 // none is left. It takes buckets that have nothing any more off the list.
-func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.DueTimer, err error) {
+func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []port.DueTimer, err error) {
 	listed, err := s.bucketsBefore(ctx, before)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.D
 		for n < len(listed) && sameMinute(listed[n-1], listed[n]) {
 			n++
 		}
-		found := make([][]engine.DueTimer, n)
+		found := make([][]port.DueTimer, n)
 		err := each(ctx, n, func(ctx context.Context, i int) (err error) {
 			found[i], err = s.readBucket(ctx, listed[i])
 			return err
@@ -92,7 +92,7 @@ func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.D
 		due = append(due, slices.Concat(found...)...)
 		listed = listed[n:]
 	}
-	slices.SortFunc(due, func(a, b engine.DueTimer) int {
+	slices.SortFunc(due, func(a, b port.DueTimer) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Seq, b.Seq))
 	})
 	return due[:min(len(due), duePage)], nil
@@ -105,7 +105,7 @@ func sameMinute(a, b bucket) bool {
 
 // readBucket gives the earliest timers of a bucket, as many as a page holds at least, and takes it off the list if it has
 // none and its time is over.
-func (s *Store) readBucket(ctx context.Context, b bucket) (timers []engine.DueTimer, err error) {
+func (s *Store) readBucket(ctx context.Context, b bucket) (timers []port.DueTimer, err error) {
 	var start row
 	for len(timers) < duePage {
 		out, err := s.query(ctx, call{name: "due"}, &dynamodb.QueryInput{

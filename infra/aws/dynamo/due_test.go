@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
-func timer(at time.Time, seq int64) engine.DueTimer {
-	return engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: seq}
+func timer(at time.Time, seq int64) port.DueTimer {
+	return port.DueTimer{At: at, Run: "r", Generation: 1, Seq: seq}
 }
 
 func (s *subject) due(before time.Time) (seqs []int64) {
@@ -46,7 +46,7 @@ func TestEmptyBucketsLeaveTheList(t *testing.T) {
 	at := began.Add(30 * time.Minute)
 	require.NoError(t, s.PutDue(t.Context(), timer(at, 1)))
 	require.Equal(t, []int64{1}, s.due(at.Add(time.Second)))
-	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 1)}))
+	require.NoError(t, s.DeleteDue(t.Context(), []port.DueTimer{timer(at, 1)}))
 	for range 2 { // its minute is yet to come: somebody may know that it is on the list
 		w.requests()
 		require.Empty(t, s.due(at.Add(time.Second)))
@@ -55,7 +55,7 @@ func TestEmptyBucketsLeaveTheList(t *testing.T) {
 	require.NoError(t, s.PutDue(t.Context(), timer(at, 2)))
 	require.Equal(t, []string{"PutItem"}, w.requests(), "its bucket is still there")
 	require.Equal(t, []int64{2}, s.due(at.Add(time.Second)))
-	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 2)}))
+	require.NoError(t, s.DeleteDue(t.Context(), []port.DueTimer{timer(at, 2)}))
 	now = at.Add(time.Minute)
 	w.requests()
 	require.Empty(t, s.due(now))
@@ -74,7 +74,7 @@ func TestTimerPutWhileItsBucketLeavesTheList(t *testing.T) {
 		store, config := open(t, dynamo.Config{Client: w})
 		s := &subject{t, store}
 		require.NoError(t, s.PutDue(t.Context(), timer(began, 1)))
-		require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(began, 1)}))
+		require.NoError(t, s.DeleteDue(t.Context(), []port.DueTimer{timer(began, 1)}))
 		var mu sync.Mutex
 		requests := 0
 		w.around = func(_ string, do func() error) error {
@@ -150,7 +150,7 @@ func TestBucketsOfOlderVersions(t *testing.T) {
 	}
 	later := at.Add(24 * time.Hour)
 	require.Equal(t, []int64{1, 2}, s.due(later))
-	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 1), timer(at.Add(time.Hour), 2)}))
+	require.NoError(t, s.DeleteDue(t.Context(), []port.DueTimer{timer(at, 1), timer(at.Add(time.Hour), 2)}))
 	store.At(func() time.Time { return later })
 	require.Empty(t, s.due(later))
 	require.Zero(t, rows(t, config.Table))
@@ -164,7 +164,7 @@ func TestNoTimerIsLost(t *testing.T) {
 	for i := range writers {
 		putting.Go(func() {
 			for j := range each {
-				assert.NoError(t, s.PutDue(t.Context(), engine.DueTimer{At: began.Add(time.Duration(j%3) * time.Minute), Run: fmt.Sprint("r", i), Generation: 1, Seq: int64(j)}))
+				assert.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: began.Add(time.Duration(j%3) * time.Minute), Run: fmt.Sprint("r", i), Generation: 1, Seq: int64(j)}))
 			}
 		})
 	}
@@ -197,7 +197,7 @@ func TestOldestBucketsComeFirst(t *testing.T) {
 	var want []int64
 	for i := range int64(60) {
 		run := strings.Repeat("x", int(i%5)+1)
-		require.NoError(t, s.PutDue(t.Context(), engine.DueTimer{At: began.Add(time.Duration(i) * 20 * time.Second), Run: run, Generation: 1, Seq: i}))
+		require.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: began.Add(time.Duration(i) * 20 * time.Second), Run: run, Generation: 1, Seq: i}))
 		want = append(want, i)
 	}
 	require.Equal(t, want, s.due(began.Add(24*time.Hour)))

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // call is one thing that is done: its name in errors, and the meter's.
@@ -25,14 +25,14 @@ func (c call) String() string {
 	return fmt.Sprintf("DynamoDB: %s of run %q", c.name, c.run)
 }
 
-// explain says what was being done when an error occurred. All errors are [engine.ErrUnavailable] but those that would
+// explain says what was being done when an error occurred. All errors are [port.ErrUnavailable] but those that would
 // come again: what DynamoDB refuses because of what it was sent. Access denied, an expired credential or a missing table
 // are no fault of the run: nobody may take them for one, and they pass once somebody has put them right.
 func (c call) explain(err error) error {
 	if refused(err) || permanent(err) {
 		return fmt.Errorf("%s: %w", c, err)
 	}
-	return fmt.Errorf("%s: %w: %w", c, engine.ErrUnavailable, err)
+	return fmt.Errorf("%s: %w: %w", c, port.ErrUnavailable, err)
 }
 
 // refused says that a condition was not met. It is an answer, not a fault.
@@ -115,9 +115,9 @@ func code(r types.CancellationReason) string {
 
 func isRefusal(r types.CancellationReason) bool { return code(r) == reasonRefused }
 
-func noRun(run string) error { return fmt.Errorf("run %q: %w", run, engine.ErrNoRun) }
+func noRun(run string) error { return fmt.Errorf("run %q: %w", run, port.ErrNoRun) }
 
-func taken(run string) error { return fmt.Errorf("run %q: %w", run, engine.ErrTaken) }
+func taken(run string) error { return fmt.Errorf("run %q: %w", run, port.ErrTaken) }
 
 // attempts to do what is in another's hands for moments: some seconds in all.
 const attempts = 10

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 func answered(err error) error {
@@ -54,7 +54,7 @@ func TestErrorsAreExplained(t *testing.T) {
 		"refused":            {answered(&types.ConditionalCheckFailedException{}), false, false},
 	} {
 		got := call{"put", "r"}.explain(c.err)
-		require.Equal(t, c.unavailable, errors.Is(got, engine.ErrUnavailable), name)
+		require.Equal(t, c.unavailable, errors.Is(got, port.ErrUnavailable), name)
 		require.ErrorContains(t, got, c.err.Error(), name)
 		require.ErrorContains(t, got, `DynamoDB: put of run "r": `)
 		require.Equal(t, c.again, passing(c.err), name)
@@ -88,24 +88,24 @@ func (s *scripted) TransactWriteItems(context.Context, *dynamodb.TransactWriteIt
 
 func TestWhoMeetsATransactionTriesAgain(t *testing.T) {
 	conflict, refusal := cancelled("None", "TransactionConflict"), answered(&types.ConditionalCheckFailedException{})
-	transaction := &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}, Summary: &engine.Summary{Run: "r", Generation: 1}}
-	record := &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}
+	transaction := &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}, Summary: &port.Summary{Run: "r", Generation: 1}}
+	record := &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}
 	throughout := make([]error, attempts)
 	for i := range throughout {
 		throughout[i] = conflict
 	}
 	for name, c := range map[string]struct {
-		commit  *engine.Commit
+		commit  *port.Commit
 		answers []error
 		want    error
 	}{
 		"done at last":          {transaction, []error{conflict, conflict}, nil},
-		"taken meanwhile":       {transaction, []error{conflict, cancelled("ConditionalCheckFailed", "TransactionConflict")}, engine.ErrTaken},
-		"no run":                {transaction, []error{cancelled("None", "ConditionalCheckFailed")}, engine.ErrNoRun},
-		"for too long":          {transaction, throughout, engine.ErrUnavailable},
+		"taken meanwhile":       {transaction, []error{conflict, cancelled("ConditionalCheckFailed", "TransactionConflict")}, port.ErrTaken},
+		"no run":                {transaction, []error{cancelled("None", "ConditionalCheckFailed")}, port.ErrNoRun},
+		"for too long":          {transaction, throughout, port.ErrUnavailable},
 		"a record":              {record, []error{answered(&types.TransactionConflictException{})}, nil},
-		"a record, taken":       {record, []error{answered(&types.TransactionConflictException{}), refusal}, engine.ErrTaken},
-		"a record, unavailable": {record, []error{answered(&types.InternalServerError{})}, engine.ErrUnavailable},
+		"a record, taken":       {record, []error{answered(&types.TransactionConflictException{}), refusal}, port.ErrTaken},
+		"a record, unavailable": {record, []error{answered(&types.InternalServerError{})}, port.ErrUnavailable},
 	} {
 		client := &scripted{answers: c.answers}
 		s := New(Config{Client: client, Table: "t"})
@@ -121,8 +121,8 @@ func TestWhoGivesUpDoesNotTryAgain(t *testing.T) {
 	cancel()
 	client := &scripted{answers: []error{answered(&types.TransactionConflictException{}), nil}}
 	s := New(Config{Client: client, Table: "t"})
-	err := s.Put(ctx, &engine.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}})
+	err := s.Put(ctx, &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}})
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.Len(t, client.answers, 1)
 }

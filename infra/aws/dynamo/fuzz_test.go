@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
 )
@@ -94,12 +94,12 @@ func FuzzKey(f *testing.F) {
 			require.Equal(t, key, cursorOf(at))
 			require.LessOrEqual(t, len(at), longestKey)
 		} else {
-			require.Equal(t, engine.Invalid, engine.CodeOf(err))
+			require.Equal(t, port.Invalid, port.CodeOf(err))
 		}
 		if at, err := parseScanned(key); err == nil {
 			require.LessOrEqual(t, max(len(at.PK), len(at.SK)), longestKey)
 		} else {
-			require.Equal(t, engine.Invalid, engine.CodeOf(err))
+			require.Equal(t, port.Invalid, port.CodeOf(err))
 		}
 	})
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // File is one conditional put. Whether there is a run, it does not know: to find out would be another read.
-func (s *Store) File(ctx context.Context, run string, item engine.Item) (stamp int64, there bool, err error) {
+func (s *Store) File(ctx context.Context, run string, item port.Item) (stamp int64, there bool, err error) {
 	r, err := s.itemRow(ctx, run, item)
 	if err != nil {
 		return 0, false, err
@@ -29,7 +29,7 @@ func (s *Store) File(ctx context.Context, run string, item engine.Item) (stamp i
 	return item.Stamp, false, err
 }
 
-// Delete deletes at once, 25 items in one request; all of them, or [engine.ErrUnavailable].
+// Delete deletes at once, 25 items in one request; all of them, or [port.ErrUnavailable].
 func (s *Store) Delete(ctx context.Context, run string, keys []string) error {
 	var sks []string
 	for _, key := range keys {
@@ -51,14 +51,14 @@ func (s *Store) Discard(ctx context.Context, run string, generation int, keys []
 		for _, key := range some {
 			t.delete(&types.Delete{TableName: &s.table, Key: keyOf(partition(run), itemKey(key))})
 		}
-		if err := s.commit(ctx, call{"discard", run}, t); err != nil && !errors.Is(err, engine.ErrNoRun) {
+		if err := s.commit(ctx, call{"discard", run}, t); err != nil && !errors.Is(err, port.ErrNoRun) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) itemRow(ctx context.Context, run string, item engine.Item) (row, error) {
+func (s *Store) itemRow(ctx context.Context, run string, item port.Item) (row, error) {
 	content, err := s.codec.EncodeEvent(ctx, run, item.Event)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Store) itemRow(ctx context.Context, run string, item engine.Item) (row,
 	return r, nil
 }
 
-func (s *Store) readItem(ctx context.Context, r row) (item engine.Item, err error) {
+func (s *Store) readItem(ctx context.Context, r row) (item port.Item, err error) {
 	item.Key = strings.TrimPrefix(textOf(r, "sk"), itemPrefix)
 	text, err := content(ctx, s.codec, r)
 	if err == nil {

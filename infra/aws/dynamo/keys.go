@@ -9,8 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Partitions. All of a run is in the one of its id.
@@ -69,7 +69,7 @@ func itemKey(key string) string { return itemPrefix + key }
 
 func noteKey(key string) string { return notePrefix + key }
 
-func taskKey(key engine.TaskKey) string {
+func taskKey(key port.TaskKey) string {
 	return fmt.Sprintf("%s%09d#%d", taskPrefix, key.Generation, key.Seq)
 }
 
@@ -95,7 +95,7 @@ func sortable(t time.Time) string { return t.UTC().Format(sortableTime) }
 func minuteOf(at time.Time) string { return at.UTC().Truncate(time.Minute).Format(time.RFC3339) }
 
 // bucketOf is the bucket of a timer: of its minute, and one shard of that.
-func bucketOf(timer engine.DueTimer) string {
+func bucketOf(timer port.DueTimer) string {
 	return minuteOf(timer.At) + "#" + shardOf(timer.Run, timerShards)
 }
 
@@ -109,12 +109,12 @@ func beginOf(bucket string) (time.Time, error) {
 	return begin, nil
 }
 
-func dueKey(timer engine.DueTimer) string {
+func dueKey(timer port.DueTimer) string {
 	return fmt.Sprintf("%s#%s#%d#%d", sortable(timer.At), timer.Run, timer.Generation, timer.Seq)
 }
 
 // timerOf reads a timer's key. A run's id may itself contain what separates the parts.
-func timerOf(key string) (timer engine.DueTimer, err error) {
+func timerOf(key string) (timer port.DueTimer, err error) {
 	at, rest, _ := strings.Cut(key, "#")
 	parts := strings.Split(rest, "#")
 	last := len(parts) - 1

@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 func TestKeysSortAsTheyAreRead(t *testing.T) {
 	keys := []string{
 		logKey(1, 1), logKey(1, 2), logKey(1, 10), logKey(2, 1), logKey(10, 1), logKey(longestNumber, longestNumber),
-		itemKey(""), itemKey("fired#1#3"), itemKey("start#1"), itemKey("\U0010ffff"), summaryKey, taskKey(engine.TaskKey{Generation: 1, Seq: 1}),
+		itemKey(""), itemKey("fired#1#3"), itemKey("start#1"), itemKey("\U0010ffff"), summaryKey, taskKey(port.TaskKey{Generation: 1, Seq: 1}),
 	}
 	require.True(t, slices.IsSorted(keys), "%q", keys)
 	require.Less(t, logPrefix, keys[0])
@@ -41,7 +41,7 @@ func TestTimersAreTheirKeys(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 30, 123456789, time.UTC)
 	for _, run := range []string{"r", "größe", "a#b", "1#2#3", "#", ""} {
 		for _, seq := range []int64{0, 7, 1 << 40, math.MaxInt64} {
-			want := engine.DueTimer{At: at, Run: run, Generation: 12, Seq: seq}
+			want := port.DueTimer{At: at, Run: run, Generation: 12, Seq: seq}
 			got, err := timerOf(dueKey(want))
 			require.NoError(t, err)
 			require.Equal(t, want, got)
@@ -74,8 +74,8 @@ func TestCursors(t *testing.T) {
 	require.Equal(t, want, at)
 	for _, cursor := range []string{"nonsense", "%", cursorOf("{}"), cursorOf("2026#r"), cursorOf(`{"pk":"x"}`)} {
 		_, err := parseCursor(cursor)
-		require.Equal(t, engine.Invalid, engine.CodeOf(err), cursor)
+		require.Equal(t, port.Invalid, port.CodeOf(err), cursor)
 		_, err = parseScanned(cursor)
-		require.Equal(t, engine.Invalid, engine.CodeOf(err), cursor)
+		require.Equal(t, port.Invalid, port.CodeOf(err), cursor)
 	}
 }

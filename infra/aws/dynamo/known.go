@@ -8,14 +8,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 )
 
-// Note writes at once, 25 notes in one request; all of them, or [engine.ErrUnavailable]. A note costs
+// Note writes at once, 25 notes in one request; all of them, or [port.ErrUnavailable]. A note costs
 // one write unit.
-func (s *Store) Note(ctx context.Context, run string, notes []engine.Note) error {
+func (s *Store) Note(ctx context.Context, run string, notes []port.Note) error {
 	c := call{"note", run}
 	rows := map[string]row{} // a batch that names a row twice is refused
 	for _, note := range notes {
@@ -34,16 +34,16 @@ func (s *Store) Note(ctx context.Context, run string, notes []engine.Note) error
 }
 
 // Noted is one read of one row.
-func (s *Store) Noted(ctx context.Context, run, key string) (engine.Position, error) {
+func (s *Store) Noted(ctx context.Context, run, key string) (port.Position, error) {
 	r, err := s.getRow(ctx, call{"noted", run}, partition(run), noteKey(key))
 	if err != nil {
-		return engine.Position{}, err
+		return port.Position{}, err
 	}
-	return engine.Position{Generation: int(numberOf(r, "generation")), Record: int(numberOf(r, "record"))}, nil
+	return port.Position{Generation: int(numberOf(r, "generation")), Record: int(numberOf(r, "record"))}, nil
 }
 
 // Item is one read of one row.
-func (s *Store) Item(ctx context.Context, run, key string) (*engine.Item, error) {
+func (s *Store) Item(ctx context.Context, run, key string) (*port.Item, error) {
 	r, err := s.getRow(ctx, call{"item", run}, partition(run), itemKey(key))
 	if err != nil || r == nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Store) Item(ctx context.Context, run, key string) (*engine.Item, error)
 }
 
 // Record is one read of one row.
-func (s *Store) Record(ctx context.Context, run string, at engine.Position) (*history.Record, error) {
+func (s *Store) Record(ctx context.Context, run string, at port.Position) (*history.Record, error) {
 	r, err := s.getRow(ctx, call{"record", run}, partition(run), logKey(at.Generation, at.Record))
 	if err != nil || r == nil {
 		return nil, err

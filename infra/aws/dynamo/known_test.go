@@ -11,25 +11,26 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
 // sent is a queue that keeps what was sent last.
-type sent struct{ resumes []engine.Resume }
+type sent struct{ resumes []port.Resume }
 
-func (q *sent) SendResumes(_ context.Context, messages ...engine.Resume) error {
+func (q *sent) SendResumes(_ context.Context, messages ...port.Resume) error {
 	q.resumes = append(q.resumes, messages...)
 	return nil
 }
 
-func (*sent) SendTasks(context.Context, ...engine.Task) error { return nil }
+func (*sent) SendTasks(context.Context, ...port.Task) error { return nil }
 
 // TestAMessageReadsNothingOfALongLog: what a message with a chosen id costs does not depend on the log.
 func TestAMessageReadsNothingOfALongLog(t *testing.T) {
 	s, w, b := metered(t)
 	queue := &sent{}
-	e, err := engine.New(engine.Ports{Runs: s.Store, Directory: s.Store, Due: s.Store, Tasks: s.Store, Queue: queue,
+	e, err := engine.New(port.Ports{Runs: s.Store, Directory: s.Store, Due: s.Store, Tasks: s.Store, Queue: queue,
 		Clock: system.Clock{}, NewID: rand.Text}, engine.Config{TokenKey: make([]byte, 32), Version: "1",
 		Definitions: []workflow.Definition{workflow.New("w", func(ctx workflow.Context, _ int) (int, error) {
 			_, err := workflow.AwaitSignal(ctx, workflow.NewSignal[string]("go"))
@@ -39,7 +40,7 @@ func TestAMessageReadsNothingOfALongLog(t *testing.T) {
 	t.Cleanup(e.Close)
 	s.create("long")
 	for n := 1; n <= 300; n++ {
-		s.put(&engine.Commit{Run: "long", Generation: 1, Record: newRecord(n, random(3000))})
+		s.put(&port.Commit{Run: "long", Generation: 1, Record: newRecord(n, random(3000))})
 	}
 	signal := func(id, input string, unique bool) (requests []string, reads, writes float64, err error) {
 		w.requests()
@@ -62,14 +63,14 @@ func TestAMessageReadsNothingOfALongLog(t *testing.T) {
 
 	// A record takes it, in the middle of a long log.
 	item := queue.resumes[len(queue.resumes)-1].Carries
-	s.put(&engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 301, Time: began, Author: "a", Events: []history.Event{item.Event}}})
+	s.put(&port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 301, Time: began, Author: "a", Events: []history.Event{item.Event}}})
 	b.since()
-	require.NoError(t, s.Note(t.Context(), "long", []engine.Note{{Key: item.Key, Taken: engine.Position{Generation: 1, Record: 301}}}))
+	require.NoError(t, s.Note(t.Context(), "long", []port.Note{{Key: item.Key, Taken: port.Position{Generation: 1, Record: 301}}}))
 	_, writes = b.since()
 	require.InDelta(t, 1, writes, 0, "a note is one write unit")
 	require.NoError(t, s.Delete(t.Context(), "long", []string{item.Key}))
 	for n := 302; n <= 400; n++ {
-		s.put(&engine.Commit{Run: "long", Generation: 1, Record: newRecord(n, random(3000))})
+		s.put(&port.Commit{Run: "long", Generation: 1, Record: newRecord(n, random(3000))})
 	}
 	requests, reads, writes, err = signal("m", `"x"`, false)
 	require.NoError(t, err, "it is a repetition")
@@ -77,7 +78,7 @@ func TestAMessageReadsNothingOfALongLog(t *testing.T) {
 	require.LessOrEqual(t, reads, 4.0)
 	require.Zero(t, writes)
 	_, reads, writes, err = signal("m", `"y"`, false)
-	require.Equal(t, engine.Conflict, engine.CodeOf(err))
+	require.Equal(t, port.Conflict, port.CodeOf(err))
 	require.LessOrEqual(t, reads, 4.0)
 	require.Zero(t, writes)
 }

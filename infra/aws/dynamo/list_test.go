@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // index is a client that has summaries and answers to a listing's requests. Its index is what the table was a moment ago.
@@ -68,7 +68,7 @@ func (x *index) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, 
 }
 
 // add puts a summary into the index, and one that may be newer into the table.
-func (x *index) add(t *testing.T, indexed, there *engine.Summary) {
+func (x *index) add(t *testing.T, indexed, there *port.Summary) {
 	t.Helper()
 	body, err := json.Marshal(there)
 	require.NoError(t, err)
@@ -98,10 +98,10 @@ func TestListingIsWhole(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	x := &index{rows: map[string][]row{}, table: map[string]row{}}
-	var all []*engine.Summary
+	var all []*port.Summary
 	const many = 36_000
 	for i := range many {
-		summary := &engine.Summary{Run: fmt.Sprint("r", i), Generation: 1, Started: time.Unix(int64(random.IntN(many)), 0).UTC(),
+		summary := &port.Summary{Run: fmt.Sprint("r", i), Generation: 1, Started: time.Unix(int64(random.IntN(many)), 0).UTC(),
 			Status: []history.Status{history.Running, history.Failed, history.Completed}[min(2, random.IntN(20))], Workflow: fmt.Sprint("w", random.IntN(3)/2)}
 		if random.IntN(8000) == 0 {
 			summary.Workflow = "rare"
@@ -113,12 +113,12 @@ func TestListingIsWhole(t *testing.T) {
 		x.add(t, summary, summary)
 	}
 	x.sort()
-	slices.SortFunc(all, func(a, b *engine.Summary) int {
+	slices.SortFunc(all, func(a, b *port.Summary) int {
 		return strings.Compare(startedKey(b.Started, b.Run), startedKey(a.Started, a.Run))
 	})
 	s := New(Config{Client: x, Table: "t"})
 	one := history.Attributes{"n": history.Payload(` 1 `)}
-	for _, query := range []engine.ListQuery{
+	for _, query := range []port.ListQuery{
 		{Status: history.Failed}, {Limit: 1000}, {Limit: 777, Status: history.Completed}, {Limit: 700, Workflow: "w1"}, {Workflow: "rare"}, {Limit: 3, Attributes: one},
 		{Limit: 7, Workflow: "rare", Status: history.Failed}, {Workflow: "none"}, {Status: history.Cancelled}, {Workflow: "w0", Attributes: one},
 	} {
@@ -152,8 +152,8 @@ func TestListingIsWhole(t *testing.T) {
 func TestIndexThatLagsBehind(t *testing.T) {
 	x := &index{rows: map[string][]row{}, table: map[string]row{}}
 	at := time.Unix(1000, 0).UTC()
-	of := func(run string, status history.Status, started time.Time) *engine.Summary {
-		return &engine.Summary{Run: run, Generation: 1, Status: status, Started: started}
+	of := func(run string, status history.Status, started time.Time) *port.Summary {
+		return &port.Summary{Run: run, Generation: 1, Status: status, Started: started}
 	}
 	x.add(t, of("ended", history.Running, at), of("ended", history.Completed, at))
 	x.add(t, of("ended", history.Completed, at), of("ended", history.Completed, at))
@@ -165,7 +165,7 @@ func TestIndexThatLagsBehind(t *testing.T) {
 	x.sort()
 	s := New(Config{Client: x, Table: "t"})
 	for status, want := range map[history.Status][]string{"": {"ended"}, history.Running: nil, history.Completed: {"ended"}} {
-		page, next, err := s.List(t.Context(), engine.ListQuery{Status: status})
+		page, next, err := s.List(t.Context(), port.ListQuery{Status: status})
 		require.NoError(t, err)
 		require.Empty(t, next)
 		var got []string

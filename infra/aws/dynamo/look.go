@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 )
@@ -33,12 +33,12 @@ const (
 // between may be in the view, a summary is not.
 //
 // A log that goes on for more than about 1 MB is read again from its older end, which is where a replay begins.
-func (s *Store) Look(ctx context.Context, run string, known engine.Position) (*engine.View, error) {
+func (s *Store) Look(ctx context.Context, run string, known port.Position) (*port.View, error) {
 	t := &tail{store: s, call: call{"look", run}, run: run, known: known}
 	if err := t.read(ctx); err != nil {
 		return nil, err
 	}
-	view := &engine.View{Inbox: make([]engine.Item, len(t.inbox))}
+	view := &port.View{Inbox: make([]port.Item, len(t.inbox))}
 	var err error
 	if view.Summary, err = s.readSummary(ctx, t.summary); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Store) Look(ctx context.Context, run string, known engine.Position) (*e
 	if err != nil {
 		return nil, err
 	}
-	if known == engine.Newest {
+	if known == port.Newest {
 		view.Records, err = s.newest(ctx, t.log)
 		view.More = len(view.Records) < len(t.log) || len(view.Records) > 0 && view.Records[0].Number > 1
 		return view, err
@@ -70,7 +70,7 @@ type tail struct {
 	store *Store
 	call  call
 	run   string
-	known engine.Position
+	known port.Position
 
 	summary    row
 	generation int
@@ -107,7 +107,7 @@ func (t *tail) read(ctx context.Context) error {
 		if t.summary == nil && start == nil {
 			return noRun(t.run)
 		}
-		if start == nil || t.whole || t.known == engine.Newest && len(t.log) >= engine.NewestRecords {
+		if start == nil || t.whole || t.known == port.Newest && len(t.log) >= port.NewestRecords {
 			t.long = t.known.Generation > t.generation // it asked for less than the whole
 			return nil
 		}
@@ -194,7 +194,7 @@ func (s *Store) RecordsBefore(ctx context.Context, run string, generation, befor
 		KeyConditionExpression: aws.String("pk = :run AND sk BETWEEN :from AND :to"),
 		ExpressionAttributeValues: row{":run": text(partition(run)), ":from": text(logKey(generation, 1)),
 			":to": text(logKey(generation, min(before-1, longestNumber)))},
-		ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true), Limit: aws.Int32(engine.NewestRecords),
+		ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true), Limit: aws.Int32(port.NewestRecords),
 	})
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (s *Store) RecordsBefore(ctx context.Context, run string, generation, befor
 
 // newest decodes the rows of a log, which come from its end, and gives the records in order.
 func (s *Store) newest(ctx context.Context, rows []row) ([]*history.Record, error) {
-	records, err := s.readRecords(ctx, rows[:min(len(rows), engine.NewestRecords)], offload.Codec.DecodeRecordWithCheckpoint)
+	records, err := s.readRecords(ctx, rows[:min(len(rows), port.NewestRecords)], offload.Codec.DecodeRecordWithCheckpoint)
 	if err != nil {
 		return nil, err
 	}

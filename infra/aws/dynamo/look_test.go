@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
@@ -30,7 +30,7 @@ func crowded(t *testing.T) (*subject, *wire) {
 
 func TestLongLogBeginsAtItsOlderEnd(t *testing.T) {
 	s, _ := crowded(t)
-	for _, known := range []engine.Position{{}, {Generation: 2, Record: 5}, {Generation: 1, Record: 3}} {
+	for _, known := range []port.Position{{}, {Generation: 2, Record: 5}, {Generation: 1, Record: 3}} {
 		view := s.look("r", known)
 		require.Len(t, view.Inbox, 41)
 		require.True(t, view.More)
@@ -54,7 +54,7 @@ func TestLongLogBeginsAtItsOlderEnd(t *testing.T) {
 		require.Equal(t, 60, want)
 	}
 	for _, last := range []int{58, 60} {
-		view := s.look("r", engine.Position{Generation: 1, Record: last})
+		view := s.look("r", port.Position{Generation: 1, Record: last})
 		require.Len(t, view.Inbox, 41)
 		require.Len(t, view.Records, 60-last)
 		require.False(t, view.More)
@@ -63,7 +63,7 @@ func TestLongLogBeginsAtItsOlderEnd(t *testing.T) {
 
 // TestLookWhileTheRunGoesOn has the run go on between two pages of one look: the view stays that of its beginning, whole.
 func TestLookWhileTheRunGoesOn(t *testing.T) {
-	for _, known := range []engine.Position{{Generation: 1, Record: 20}, {}} {
+	for _, known := range []port.Position{{Generation: 1, Record: 20}, {}} {
 		pages := 0
 		for lookWhileItGoesOn(t, known, pages+1) {
 			pages++
@@ -73,7 +73,7 @@ func TestLookWhileTheRunGoesOn(t *testing.T) {
 }
 
 // lookWhileItGoesOn has the run go on after a number of queries; it says whether there were as many.
-func lookWhileItGoesOn(t *testing.T, known engine.Position, after int) (went bool) {
+func lookWhileItGoesOn(t *testing.T, known port.Position, after int) (went bool) {
 	t.Helper()
 	s, w := crowded(t)
 	summary, err := s.Summary(t.Context(), "r")
@@ -101,7 +101,7 @@ func lookWhileItGoesOn(t *testing.T, known engine.Position, after int) (went boo
 		require.Equal(t, known.Record+1+i, rec.Number)
 	}
 	if went {
-		require.Equal(t, []int{1, 2}, numbers(s.look("r", engine.Position{Generation: 1, Record: 60}).Records))
+		require.Equal(t, []int{1, 2}, numbers(s.look("r", port.Position{Generation: 1, Record: 60}).Records))
 	}
 	return went
 }
@@ -117,10 +117,10 @@ func TestManyGenerations(t *testing.T) {
 		s.put(commit)
 		summary = commit.Summary
 	}
-	require.Empty(t, s.look("r", engine.Position{}).Records)
-	require.Empty(t, s.look("r", engine.Position{Generation: 29, Record: 5}).Records)
+	require.Empty(t, s.look("r", port.Position{}).Records)
+	require.Empty(t, s.look("r", port.Position{Generation: 29, Record: 5}).Records)
 	s.records("r", 30, 150, nil)
-	for _, known := range []engine.Position{{}, {Generation: 3, Record: 2}, {Generation: 31, Record: 1}, {Generation: 30}} {
+	for _, known := range []port.Position{{}, {Generation: 3, Record: 2}, {Generation: 31, Record: 1}, {Generation: 30}} {
 		require.Equal(t, upTo(150), numbers(s.look("r", known).Records), fmt.Sprint(known))
 	}
 }
@@ -130,12 +130,12 @@ func TestItemsWithoutARun(t *testing.T) {
 	s := &subject{t, store}
 	s.file("r", newResult(1, nil))
 	s.records("r", 1, 2, nil)
-	_, err := s.Look(t.Context(), "r", engine.Position{})
-	require.ErrorIs(t, err, engine.ErrNoRun)
-	_, err = s.Look(t.Context(), "r", engine.Position{Generation: 1, Record: 2})
-	require.ErrorIs(t, err, engine.ErrNoRun)
+	_, err := s.Look(t.Context(), "r", port.Position{})
+	require.ErrorIs(t, err, port.ErrNoRun)
+	_, err = s.Look(t.Context(), "r", port.Position{Generation: 1, Record: 2})
+	require.ErrorIs(t, err, port.ErrNoRun)
 	summary, start := newRun("r")
-	require.ErrorIs(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(3, nil), Summary: summary, Next: &start}), engine.ErrNoRun)
+	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(3, nil), Summary: summary, Next: &start}), port.ErrNoRun)
 }
 
 func TestPlacesOutOfReach(t *testing.T) {
@@ -146,7 +146,7 @@ func TestPlacesOutOfReach(t *testing.T) {
 	places := config.Codec.Places.(interface{ Len() int })
 	require.Equal(t, 1, places.Len())
 	require.NoError(t, config.Codec.Places.Forget(t.Context(), "r"))
-	_, err := s.Look(t.Context(), "r", engine.Position{})
+	_, err := s.Look(t.Context(), "r", port.Position{})
 	require.ErrorIs(t, err, history.ErrUnreadable)
 	require.ErrorContains(t, err, `record 1 of generation 1 of run "r"`)
 }
@@ -155,9 +155,9 @@ func TestNumbersBeyondTheKeys(t *testing.T) {
 	store, _ := open(t, dynamo.Config{})
 	s := &subject{t, store}
 	s.create("r")
-	err := s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(1_000_000_000, nil)})
-	require.Equal(t, engine.TooLarge, engine.CodeOf(err))
-	s.put(&engine.Commit{Run: "r", Generation: 1, Record: newRecord(999_999_999, nil)})
+	err := s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1_000_000_000, nil)})
+	require.Equal(t, port.TooLarge, port.CodeOf(err))
+	s.put(&port.Commit{Run: "r", Generation: 1, Record: newRecord(999_999_999, nil)})
 	for _, after := range []int{999_999_999, 1 << 40} {
 		records, err := s.Records(t.Context(), "r", 1, after)
 		require.NoError(t, err)

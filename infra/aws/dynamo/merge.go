@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const (
@@ -31,7 +31,7 @@ type place struct{ key, run string }
 type merge struct {
 	store   *Store
 	call    call
-	query   engine.ListQuery
+	query   port.ListQuery
 	rows    int32 // of one request
 	rounds  int
 	streams []*stream
@@ -47,7 +47,7 @@ type stream struct {
 	ended bool
 }
 
-func (s *Store) newMerge(query engine.ListQuery, at string, limit int) *merge {
+func (s *Store) newMerge(query port.ListQuery, at string, limit int) *merge {
 	m := &merge{store: s, call: call{name: "list"}, query: query, last: at}
 	listing := statuses()
 	if query.Status != "" {

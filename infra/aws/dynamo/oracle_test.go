@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/reprise-run/reprise/core/engine/enginetest"
+	"github.com/reprise-run/reprise/core/port/porttest"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // TestSameAsMemory does the same random operations on this store and on the one in memory; with a DynamoDB that does what it
@@ -31,19 +31,19 @@ func TestSameAsMemory(t *testing.T) {
 			}
 			s, config := open(t, dynamo.Config{Client: w})
 			m := memory.New()
-			want := enginetest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
-			enginetest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}),
-				enginetest.Likeness{Seed: seed, Steps: 700, Runs: 8, Large: true, Faults: faults})
+			want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
+			porttest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}),
+				porttest.Likeness{Seed: seed, Steps: 700, Runs: 8, Large: true, Faults: faults})
 		})
 	}
 }
 
 // hurried are stores that try again at once, and go by another clock.
-func hurried(s *dynamo.Store, config dynamo.Config, c *clock) enginetest.Stores {
+func hurried(s *dynamo.Store, config dynamo.Config, c *clock) porttest.Stores {
 	s.Hurry()
 	s.At(c.read)
 	opened := stores(s, config)
-	opened.Reopen = func(t *testing.T) enginetest.Stores {
+	opened.Reopen = func(t *testing.T) porttest.Stores {
 		t.Helper()
 		return hurried(dynamo.New(config), config, c)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // absent is the condition that there is no row of the key that is written.
@@ -17,9 +17,9 @@ const absent = "attribute_not_exists(pk)"
 // Put is one conditional write where it puts nothing but a record, which costs one unit per KB; else one transaction, which
 // costs two. A record alone it puts whether there is a run or not.
 //
-// Where the answer to a put is lost and the client repeats it, the put may meet its own record: that is [engine.ErrTaken],
+// Where the answer to a put is lost and the client repeats it, the put may meet its own record: that is [port.ErrTaken],
 // and the engine knows its own. Generations and records go up to 999,999,999.
-func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
+func (s *Store) Put(ctx context.Context, commit *port.Commit) error {
 	if err := checkNumbers(commit); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
 	return s.commit(ctx, c, t)
 }
 
-func checkNumbers(commit *engine.Commit) error {
+func checkNumbers(commit *port.Commit) error {
 	numbers := []int{commit.Generation}
 	if commit.Record != nil {
 		numbers = append(numbers, commit.Record.Number)
@@ -67,18 +67,18 @@ func checkNumbers(commit *engine.Commit) error {
 	}
 	for _, n := range numbers {
 		if n < 0 || n > longestNumber {
-			return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf(
+			return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf(
 				"run %q: numbers of generations and records go up to %d, this is %d: continue as new before that, or start another run", commit.Run, longestNumber, n)}
 		}
 	}
 	return nil
 }
 
-func takenRecord(commit *engine.Commit) error {
+func takenRecord(commit *port.Commit) error {
 	return fmt.Errorf("record %d of generation %d of %w", commit.Record.Number, commit.Generation, taken(commit.Run))
 }
 
-func (s *Store) recordPut(ctx context.Context, commit *engine.Commit) (*types.Put, error) {
+func (s *Store) recordPut(ctx context.Context, commit *port.Commit) (*types.Put, error) {
 	content, err := s.codec.EncodeRecord(ctx, commit.Run, commit.Record)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *Store) recordPut(ctx context.Context, commit *engine.Commit) (*types.Pu
 
 // replaceSummary updates a summary in place, on condition that it is still of the commit's generation: the block, which
 // others put there meanwhile, stays.
-func (s *Store) replaceSummary(ctx context.Context, t *transaction, commit *engine.Commit) error {
+func (s *Store) replaceSummary(ctx context.Context, t *transaction, commit *port.Commit) error {
 	set, err := s.summaryRow(ctx, commit.Run, commit.Summary)
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
@@ -35,7 +35,7 @@ func rows(t *testing.T, table string) int {
 }
 
 // old is a run that ended, with something of everything.
-func old(s *subject, run string) *engine.Summary {
+func old(s *subject, run string) *port.Summary {
 	s.t.Helper()
 	summary := s.create(run)
 	s.records(run, 1, 30, nil)
@@ -44,8 +44,8 @@ func old(s *subject, run string) *engine.Summary {
 	s.put(commit)
 	s.records(run, 2, 2, nil)
 	s.file(run, newResult(1, random(50_000)))
-	require.NoError(s.t, s.SaveTask(s.t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: run, Generation: 1, Seq: 1}}))
-	require.NoError(s.t, s.Block(s.t.Context(), run, &engine.Block{Reason: engine.ReasonStuck}))
+	require.NoError(s.t, s.SaveTask(s.t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: run, Generation: 1, Seq: 1}}))
+	require.NoError(s.t, s.Block(s.t.Context(), run, &port.Block{Reason: port.ReasonStuck}))
 	return s.end(commit.Summary, 3, began.Add(time.Hour))
 }
 
@@ -70,11 +70,11 @@ func TestDeletedRunsLeaveNothing(t *testing.T) {
 	require.Zero(t, s.deleteClosed(began.Add(2*time.Hour), 3))
 	require.Equal(t, 5, rows(t, config.Table), "the summaries of two, a start each, and a record")
 	require.Zero(t, config.Codec.Places.(*offloadtest.Places).Len())
-	page, _, err := s.List(t.Context(), engine.ListQuery{})
+	page, _, err := s.List(t.Context(), port.ListQuery{})
 	require.NoError(t, err)
 	require.Len(t, page, 2)
 	s.create("old1")
-	require.Empty(t, s.look("old1", engine.Position{}).Records)
+	require.Empty(t, s.look("old1", port.Position{}).Records)
 }
 
 // TestRetentionAsksPlacesForRunsThatHaveSomethingThere: S3 is asked once for each run with a payload
@@ -90,8 +90,8 @@ func TestRetentionAsksPlacesForRunsThatHaveSomethingThere(t *testing.T) {
 	old(s, "long")
 	lost := s.create("lost")
 	s.records("lost", 1, 1, nil)
-	commit := &engine.Commit{Run: "lost", Generation: 1, Record: newRecord(1, random(40_000))}
-	require.ErrorIs(t, store.Put(t.Context(), commit), engine.ErrTaken)
+	commit := &port.Commit{Run: "lost", Generation: 1, Record: newRecord(1, random(40_000))}
+	require.ErrorIs(t, store.Put(t.Context(), commit), port.ErrTaken)
 	s.end(lost, 2, ended)
 	s.end(s.create("older"), 1, ended)
 	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &config.Table,
@@ -223,7 +223,7 @@ func TestRunThatGoesOnIsNotDeleted(t *testing.T) {
 		return do()
 	}
 	require.Zero(t, s.deleteClosed(began.Add(2*time.Hour), 10))
-	view := s.look("r", engine.Position{})
+	view := s.look("r", port.Position{})
 	require.Equal(t, 3, view.Summary.Generation)
 	log, err := s.Records(t.Context(), "r", 2, 0)
 	require.NoError(t, err)
@@ -267,23 +267,23 @@ func interruptDeletion(t *testing.T, point int, done bool) (interrupted bool) {
 	_, err := s.DeleteClosed(t.Context(), before, 10)
 	w.around = nil
 	if interrupted {
-		require.ErrorIs(t, err, engine.ErrUnavailable)
-		view, err := s.Look(t.Context(), "r", engine.Position{})
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		view, err := s.Look(t.Context(), "r", port.Position{})
 		_, start := newRun("r")
 		if err == nil {
 			require.Len(t, view.Inbox, 3, "it is whole")
 			require.Equal(t, upTo(3), numbers(view.Records))
 		} else {
-			require.ErrorIs(t, err, engine.ErrNoRun)
+			require.ErrorIs(t, err, port.ErrNoRun)
 			_, err = s.Summary(t.Context(), "r")
-			require.ErrorIs(t, err, engine.ErrNoRun)
-			require.ErrorIs(t, s.Put(t.Context(), goOn(summary)), engine.ErrNoRun)
-			require.ErrorIs(t, s.Block(t.Context(), "r", &engine.Block{Reason: engine.ReasonStuck}), engine.ErrNoRun)
-			page, _, err := s.List(t.Context(), engine.ListQuery{})
+			require.ErrorIs(t, err, port.ErrNoRun)
+			require.ErrorIs(t, s.Put(t.Context(), goOn(summary)), port.ErrNoRun)
+			require.ErrorIs(t, s.Block(t.Context(), "r", &port.Block{Reason: port.ReasonStuck}), port.ErrNoRun)
+			page, _, err := s.List(t.Context(), port.ListQuery{})
 			require.NoError(t, err)
 			require.Empty(t, page)
 			if rows(t, config.Table) > 0 {
-				require.ErrorIs(t, s.Create(t.Context(), summary, start), engine.ErrUnavailable)
+				require.ErrorIs(t, s.Create(t.Context(), summary, start), port.ErrUnavailable)
 			}
 		}
 	}
@@ -298,7 +298,7 @@ func interruptDeletion(t *testing.T, point int, done bool) (interrupted bool) {
 	require.Zero(t, rows(t, config.Table))
 	require.Zero(t, config.Codec.Places.(*offloadtest.Places).Len())
 	s.create("r")
-	require.Empty(t, s.look("r", engine.Position{}).Records)
+	require.Empty(t, s.look("r", port.Position{}).Records)
 	return interrupted
 }
 
@@ -307,7 +307,7 @@ func leftovers(s *subject) int {
 	s.t.Helper()
 	summary, start := newRun("r")
 	summary.Status = history.Running
-	if errors.Is(s.Create(s.t.Context(), summary, start), engine.ErrUnavailable) {
+	if errors.Is(s.Create(s.t.Context(), summary, start), port.ErrUnavailable) {
 		return 1
 	}
 	return 0

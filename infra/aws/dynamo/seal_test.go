@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/engine/enginetest"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
-	"github.com/reprise-run/reprise/infra/local/memory"
 )
 
 // sealing is a codec with a key that is made of a letter.
@@ -33,8 +33,8 @@ func sealing(t *testing.T, letter string) offload.Codec {
 func TestSealedSameAsMemory(t *testing.T) {
 	s, config := open(t, dynamo.Config{Codec: sealing(t, "a")})
 	m := memory.New()
-	want := enginetest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
-	enginetest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}), enginetest.Likeness{Steps: 500, Runs: 8, Large: true})
+	want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
+	porttest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}), porttest.Likeness{Steps: 500, Runs: 8, Large: true})
 }
 
 // TestNoValueIsInTheTable writes a marker wherever an author's or a caller's value can be, and looks for it in the table and in
@@ -47,7 +47,7 @@ func TestNoValueIsInTheTable(t *testing.T) {
 				config.Codec = sealing(t, "a")
 			}
 			s, config := open(t, config)
-			enginetest.WriteEverywhere(t, enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, marker)
+			porttest.WriteEverywhere(t, porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, marker)
 			places := config.Codec.Places.(*offloadtest.Places)
 			found := places.Count("the-marker") + inTable(t, config, "the-marker")
 			if sealed {
@@ -85,15 +85,15 @@ func inTable(t *testing.T, config dynamo.Config, text string) (found int) {
 // TestSealedValuesNeedTheKey: whoever lacks it, or finds a value that was changed, is told so, and the run can be blocked.
 func TestSealedValuesNeedTheKey(t *testing.T) {
 	s, config := open(t, dynamo.Config{Codec: sealing(t, "a")})
-	enginetest.WriteEverywhere(t, enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, "value")
+	porttest.WriteEverywhere(t, porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, "value")
 	for says, seals := range map[string]seal.Codec{"given no key": nil, "which is not here": sealing(t, "b").Seal} {
 		config.Codec.Seal = seals
 		other := dynamo.New(config)
-		_, err := other.Look(t.Context(), "everywhere", engine.Position{})
+		_, err := other.Look(t.Context(), "everywhere", port.Position{})
 		require.ErrorIs(t, err, history.ErrUnreadable)
-		require.NotErrorIs(t, err, engine.ErrUnavailable)
+		require.NotErrorIs(t, err, port.ErrUnavailable)
 		require.ErrorContains(t, err, says)
-		require.NoError(t, other.Block(t.Context(), "everywhere", &engine.Block{Reason: engine.ReasonUnreadable, Message: err.Error()}))
+		require.NoError(t, other.Block(t.Context(), "everywhere", &port.Block{Reason: port.ReasonUnreadable, Message: err.Error()}))
 	}
 }
 

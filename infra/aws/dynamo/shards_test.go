@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
@@ -30,7 +30,7 @@ func TestShardsCanBeRaised(t *testing.T) {
 	}
 	at := time.Now().Add(time.Hour)
 	require.NoError(t, few.PutDue(t.Context(), timer(at, 1)))
-	require.NoError(t, few.Block(t.Context(), "old1", &engine.Block{ID: "b", Reason: engine.ReasonStuck}))
+	require.NoError(t, few.Block(t.Context(), "old1", &port.Block{ID: "b", Reason: port.ReasonStuck}))
 
 	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &config.Table})
 	require.NoError(t, err)
@@ -41,15 +41,15 @@ func TestShardsCanBeRaised(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(shards), more/2)
-	page, next, err := s.List(t.Context(), engine.ListQuery{Limit: 1000})
+	page, next, err := s.List(t.Context(), port.ListQuery{Limit: 1000})
 	require.NoError(t, err)
 	require.Empty(t, next)
 	require.Len(t, page, 2*many)
-	page, _, err = s.List(t.Context(), engine.ListQuery{Blocked: true})
+	page, _, err = s.List(t.Context(), port.ListQuery{Blocked: true})
 	require.NoError(t, err)
 	require.Len(t, page, 1)
 	require.Equal(t, []int64{1}, s.due(at.Add(time.Hour)))
-	require.NoError(t, s.DeleteDue(t.Context(), []engine.DueTimer{timer(at, 1)}))
+	require.NoError(t, s.DeleteDue(t.Context(), []port.DueTimer{timer(at, 1)}))
 	require.Empty(t, s.due(at.Add(time.Hour)))
 	for _, summary := range page {
 		require.Equal(t, "old1", summary.Run)

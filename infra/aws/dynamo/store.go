@@ -52,11 +52,11 @@ type Config struct {
 	Shards int
 }
 
-// Store implements [engine.Runs], [engine.Directory], [engine.Due] and [engine.Tasks]. It may be used by any number of
+// Store implements [port.Runs], [port.Directory], [port.Due] and [port.Tasks]. It may be used by any number of
 // goroutines and processes.
 //
 // A method blocks for as long as its requests take and no longer than its context lives. What DynamoDB did not do, or did
-// not say, is [engine.ErrUnavailable]; it may have been done all the same.
+// not say, is [port.ErrUnavailable]; it may have been done all the same.
 type Store struct {
 	client Client
 	table  string

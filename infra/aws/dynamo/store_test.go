@@ -11,20 +11,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine/enginetest"
+	"github.com/reprise-run/reprise/core/port/porttest"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 )
 
 func TestStore(t *testing.T) {
-	enginetest.TestStores(t, func(t *testing.T) enginetest.Stores {
+	porttest.TestStores(t, func(t *testing.T) porttest.Stores {
 		t.Helper()
 		s, config := open(t, dynamo.Config{})
 		return stores(s, config)
-	}, enginetest.Capabilities{})
+	}, porttest.Capabilities{})
 }
 
 // stores are opened again as another process would: with nothing but the table and the places.
-func stores(s *dynamo.Store, config dynamo.Config) enginetest.Stores {
+func stores(s *dynamo.Store, config dynamo.Config) porttest.Stores {
 	tamper := func(t *testing.T, run, sk string, change func([]byte) []byte) {
 		t.Helper()
 		key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "run#" + run}, "sk": &types.AttributeValueMemberS{Value: sk}}
@@ -36,7 +36,7 @@ func stores(s *dynamo.Store, config dynamo.Config) enginetest.Stores {
 		_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &config.Table, Item: out.Item})
 		require.NoError(t, err)
 	}
-	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed,
+	return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed,
 		TamperRecord: func(t *testing.T, run string, generation, number int, change func([]byte) []byte) {
 			t.Helper()
 			tamper(t, run, fmt.Sprintf("log#%09d#%09d", generation, number), change)
@@ -49,7 +49,7 @@ func stores(s *dynamo.Store, config dynamo.Config) enginetest.Stores {
 			t.Helper()
 			tamper(t, run, "run", change)
 		},
-		Reopen: func(t *testing.T) enginetest.Stores {
+		Reopen: func(t *testing.T) porttest.Stores {
 			t.Helper()
 			return stores(dynamo.New(config), config)
 		}}

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // A summary's row has, beside its body: generation, on which updates of it are conditional; status, started, workflow, closed
@@ -24,7 +24,7 @@ import (
 // retention.go.
 
 // Summary is one strongly consistent read of one row.
-func (s *Store) Summary(ctx context.Context, run string) (*engine.Summary, error) {
+func (s *Store) Summary(ctx context.Context, run string) (*port.Summary, error) {
 	r, err := s.getRow(ctx, call{"summary", run}, partition(run), summaryKey)
 	if err != nil {
 		return nil, err
@@ -40,21 +40,21 @@ func isRun(r row) bool { return r["generation"] != nil }
 
 // readSummary reads a run's summary, and the block that stands beside it. Where the summary cannot be read, it gives what the rest of
 // the row says, too.
-func (s *Store) readSummary(ctx context.Context, r row) (*engine.Summary, error) {
+func (s *Store) readSummary(ctx context.Context, r row) (*port.Summary, error) {
 	return s.readSummaryBy(ctx, r, s.codec.DecodeSummary)
 }
 
 // readListed reads a run's summary as a list shows it: without long values, which are not fetched.
-func (s *Store) readListed(ctx context.Context, r row) (*engine.Summary, error) {
-	summary, err := engine.Shown(s.readSummaryBy(ctx, r, s.codec.DecodeListed))
+func (s *Store) readListed(ctx context.Context, r row) (*port.Summary, error) {
+	summary, err := port.Shown(s.readSummaryBy(ctx, r, s.codec.DecodeListed))
 	if err != nil {
 		return nil, err
 	}
-	return summary.LeaveOut(engine.LongestListed), nil
+	return summary.LeaveOut(port.LongestListed), nil
 }
 
-func (s *Store) readSummaryBy(ctx context.Context, r row, decode func(context.Context, string, []byte) (*engine.Summary, error)) (*engine.Summary, error) {
-	var summary *engine.Summary
+func (s *Store) readSummaryBy(ctx context.Context, r row, decode func(context.Context, string, []byte) (*port.Summary, error)) (*port.Summary, error) {
+	var summary *port.Summary
 	text, err := content(ctx, s.codec, r)
 	if err == nil {
 		summary, err = decode(ctx, runOf(r), text)
@@ -72,8 +72,8 @@ func (s *Store) readSummaryBy(ctx context.Context, r row, decode func(context.Co
 }
 
 // besideSummary gives what a row says of a summary beside its body.
-func besideSummary(r row) *engine.Summary {
-	summary := &engine.Summary{Run: runOf(r), Workflow: textOf(r, "workflow"), Generation: int(numberOf(r, "generation")), Status: history.Status(textOf(r, "status"))}
+func besideSummary(r row) *port.Summary {
+	summary := &port.Summary{Run: runOf(r), Workflow: textOf(r, "workflow"), Generation: int(numberOf(r, "generation")), Status: history.Status(textOf(r, "status"))}
 	started, _, _ := strings.Cut(textOf(r, "started"), "#")
 	summary.Started, _ = time.Parse(sortableTime, started) // the zero time, if that is damaged, too
 	if summary.Status.Closed() {
@@ -83,7 +83,7 @@ func besideSummary(r row) *engine.Summary {
 }
 
 // summaryRow gives the attributes that a new summary replaces: all but the block.
-func (s *Store) summaryRow(ctx context.Context, run string, summary *engine.Summary) (row, error) {
+func (s *Store) summaryRow(ctx context.Context, run string, summary *port.Summary) (row, error) {
 	unmarked := *summary
 	unmarked.Blocked = nil
 	content, err := s.codec.EncodeSummary(ctx, &unmarked)
@@ -105,7 +105,7 @@ func (s *Store) summaryRow(ctx context.Context, run string, summary *engine.Summ
 }
 
 // blockRow gives the attributes of a block.
-func (s *Store) blockRow(ctx context.Context, run string, block *engine.Block) (row, error) {
+func (s *Store) blockRow(ctx context.Context, run string, block *port.Block) (row, error) {
 	mark, err := s.codec.EncodeBlock(ctx, run, block)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (u *update) attributes() row {
 }
 
 // Block is one conditional update. It may come between an activation's look and its put: a put leaves it alone.
-func (s *Store) Block(ctx context.Context, run string, block *engine.Block) error {
+func (s *Store) Block(ctx context.Context, run string, block *port.Block) error {
 	mark, err := s.blockRow(ctx, run, block)
 	if err != nil {
 		return err

@@ -10,11 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // SaveTask is one update. That an activity was asked to stop is an attribute of its own, which no save removes.
-func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
+func (s *Store) SaveTask(ctx context.Context, state *port.TaskState) error {
 	body, err := s.taskBody(ctx, state)
 	if err != nil {
 		return err
@@ -27,8 +27,8 @@ func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
 }
 
 // CancelTask is one update.
-func (s *Store) CancelTask(ctx context.Context, key engine.TaskKey) error {
-	bare, err := s.taskBody(ctx, &engine.TaskState{TaskKey: key})
+func (s *Store) CancelTask(ctx context.Context, key port.TaskKey) error {
+	bare, err := s.taskBody(ctx, &port.TaskState{TaskKey: key})
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Store) CancelTask(ctx context.Context, key engine.TaskKey) error {
 	return s.updateTask(ctx, call{"cancel task", key.Run}, key, u)
 }
 
-func (s *Store) taskBody(ctx context.Context, state *engine.TaskState) (types.AttributeValue, error) {
+func (s *Store) taskBody(ctx context.Context, state *port.TaskState) (types.AttributeValue, error) {
 	content, err := s.codec.EncodeTask(ctx, state)
 	if err != nil {
 		return nil, err
@@ -46,13 +46,13 @@ func (s *Store) taskBody(ctx context.Context, state *engine.TaskState) (types.At
 	return s.body(ctx, state.Run, content)
 }
 
-func (s *Store) updateTask(ctx context.Context, c call, key engine.TaskKey, u *update) error {
+func (s *Store) updateTask(ctx context.Context, c call, key port.TaskKey, u *update) error {
 	return s.updateRow(ctx, c, &dynamodb.UpdateItemInput{Key: keyOf(partition(key.Run), taskKey(key)), UpdateExpression: u.expression(),
 		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes()})
 }
 
 // LoadTask is one strongly consistent read.
-func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+func (s *Store) LoadTask(ctx context.Context, key port.TaskKey) (*port.TaskState, error) {
 	r, err := s.getRow(ctx, call{"load task", key.Run}, partition(key.Run), taskKey(key))
 	if err != nil || r == nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskS
 }
 
 // TasksOf is one strongly consistent query.
-func (s *Store) TasksOf(ctx context.Context, run string) (states []*engine.TaskState, err error) {
+func (s *Store) TasksOf(ctx context.Context, run string) (states []*port.TaskState, err error) {
 	var start row
 	for {
 		out, err := s.query(ctx, call{"tasks", run}, &dynamodb.QueryInput{
@@ -83,20 +83,20 @@ func (s *Store) TasksOf(ctx context.Context, run string) (states []*engine.TaskS
 			break
 		}
 	}
-	slices.SortFunc(states, func(a, b *engine.TaskState) int {
+	slices.SortFunc(states, func(a, b *port.TaskState) int {
 		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Seq, b.Seq))
 	})
 	return states, nil
 }
 
 // DeleteTask is one delete. One that is not there is no error.
-func (s *Store) DeleteTask(ctx context.Context, key engine.TaskKey) error {
+func (s *Store) DeleteTask(ctx context.Context, key port.TaskKey) error {
 	return s.deleteRow(ctx, call{"delete task", key.Run}, &dynamodb.DeleteItemInput{Key: keyOf(partition(key.Run), taskKey(key))})
 }
 
-func (s *Store) readTask(ctx context.Context, r row) (*engine.TaskState, error) {
+func (s *Store) readTask(ctx context.Context, r row) (*port.TaskState, error) {
 	content, err := content(ctx, s.codec, r)
-	var state *engine.TaskState
+	var state *port.TaskState
 	if err == nil {
 		state, err = s.codec.DecodeTask(ctx, runOf(r), content)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Unfinished scans the whole table, 1 MB a page: it is for rebuilding what was in the queues, not for every day. A page may be
@@ -77,7 +77,7 @@ func parseScanned(cursor string) (p scanned, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil || p.PK == "" || p.SK == "" || max(len(p.PK), len(p.SK)) > longestKey {
-		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
+		return p, &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
 	}
 	return p, nil
 }

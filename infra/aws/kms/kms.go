@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
@@ -32,7 +32,7 @@ type Client interface {
 
 // Wrapped keeps data keys in their encrypted form, as text, by id.
 type Wrapped interface {
-	// WrappedKey gives the one of an id; "" if there is none. An error wraps [engine.ErrUnavailable].
+	// WrappedKey gives the one of an id; "" if there is none. An error wraps [port.ErrUnavailable].
 	WrappedKey(ctx context.Context, id string) (string, error)
 	// AddWrappedKey keeps one, if there is none of its id, and gives the one that is there then.
 	AddWrappedKey(ctx context.Context, id, wrapped string) (there string, err error)
@@ -96,7 +96,7 @@ func (k *Keys) get(ctx context.Context, id string, get func(context.Context, str
 		select {
 		case <-one.done:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: the data key %s: %w", engine.ErrUnavailable, id, ctx.Err())
+			return nil, fmt.Errorf("%w: the data key %s: %w", port.ErrUnavailable, id, ctx.Err())
 		}
 		if one.err == nil {
 			return one.key, nil
@@ -210,7 +210,7 @@ func failed(what string, err error) error {
 	if errors.As(err, &invalid) || errors.As(err, &other) {
 		return fmt.Errorf("%w: KMS %s: it was changed, or is of another table or key: %w", history.ErrUnreadable, what, err)
 	}
-	return fmt.Errorf("%w: KMS %s: %w", engine.ErrUnavailable, what, err)
+	return fmt.Errorf("%w: KMS %s: %w", port.ErrUnavailable, what, err)
 }
 
 // Known is a [Wrapped] of keys that came with what they have sealed, as with an exported history. None is added.

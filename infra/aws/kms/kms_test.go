@@ -19,8 +19,8 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws/kms"
 )
@@ -179,7 +179,7 @@ func TestWhoeverMayNoLongerUseTheKeyIsFoundOut(t *testing.T) {
 	require.NoError(t, err)
 	now = now.Add(16 * time.Minute)
 	_, err = c.Open(t.Context(), "r", sealed)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.NotErrorIs(t, err, history.ErrUnreadable, "it blocks no run: permissions can be given back")
 	require.ErrorContains(t, err, "AccessDenied")
 	s.deny("")

@@ -12,19 +12,19 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws/kms"
 )
 
 // TestOnLocalStack does the same with LocalStack's KMS, at the port that REPRISE_LOCALSTACK_PORT names: see localstack/up.
 func TestOnLocalStack(t *testing.T) {
-	port := os.Getenv("REPRISE_LOCALSTACK_PORT")
-	if port == "" {
-		port = "4566"
+	number := os.Getenv("REPRISE_LOCALSTACK_PORT")
+	if number == "" {
+		number = "4566"
 	}
-	address := (&url.URL{Scheme: "http", Host: "127.0.0.1:" + port}).String()
+	address := (&url.URL{Scheme: "http", Host: "127.0.0.1:" + number}).String()
 	client := awskms.New(awskms.Options{Region: "us-east-1", BaseEndpoint: &address, Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
 	made, err := client.CreateKey(t.Context(), &awskms.CreateKeyInput{})
 	require.NoError(t, err)
@@ -51,5 +51,5 @@ func TestOnLocalStack(t *testing.T) {
 		return err != nil
 	}, time.Minute, time.Millisecond)
 	_, err = keys("runs").Open(t.Context(), "r", sealed)
-	require.ErrorIs(t, err, engine.ErrUnavailable, "until the key is deleted for good, it can be brought back")
+	require.ErrorIs(t, err, port.ErrUnavailable, "until the key is deleted for good, it can be brought back")
 }

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws"
 )
@@ -23,12 +23,12 @@ const Longest = 32 << 10
 // Places keep what is too long to be stored where it is used.
 type Places interface {
 	// Keep keeps data for a run, and gives its place. The same data of the same run has one place, and is sent there once.
-	// An error wraps [engine.ErrUnavailable] where another attempt may do better.
+	// An error wraps [port.ErrUnavailable] where another attempt may do better.
 	Keep(ctx context.Context, run string, data []byte) (place string, err error)
 	// Renew keeps data again that Keep has kept, whatever is remembered of it: all of a run may have been forgotten meanwhile,
 	// and the run begun anew under the same id.
 	Renew(ctx context.Context, run string, data []byte) error
-	// Fetch gives what is kept at a place. The caller must not change it. An error wraps [engine.ErrUnavailable] where another
+	// Fetch gives what is kept at a place. The caller must not change it. An error wraps [port.ErrUnavailable] where another
 	// attempt may do better.
 	Fetch(ctx context.Context, place string) ([]byte, error)
 	// Forget deletes all that is kept for a run.
@@ -36,7 +36,7 @@ type Places interface {
 }
 
 // Codec encodes and decodes. It is safe for concurrent use. An error in encoding is that of [Places] or of the seal; one in decoding
-// wraps [engine.ErrUnavailable] if those did not answer, else [history.ErrUnreadable].
+// wraps [port.ErrUnavailable] if those did not answer, else [history.ErrUnreadable].
 type Codec struct {
 	Places Places
 	// Seal seals every value, before it is kept anywhere. Nil: none is sealed.
@@ -79,22 +79,22 @@ func (c Codec) DecodeCommand(ctx context.Context, run string, text []byte) (hist
 }
 
 // EncodeSummary gives the stored form of a summary.
-func (c Codec) EncodeSummary(ctx context.Context, s *engine.Summary) ([]byte, error) {
-	return c.encode(ctx, s.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, s) })
+func (c Codec) EncodeSummary(ctx context.Context, s *port.Summary) ([]byte, error) {
+	return c.encode(ctx, s.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeSummary(e, s) })
 }
 
 // DecodeSummary reads it back.
-func (c Codec) DecodeSummary(ctx context.Context, run string, text []byte) (*engine.Summary, error) {
-	return decode(ctx, c, run, text, engine.DecodeSummary)
+func (c Codec) DecodeSummary(ctx context.Context, run string, text []byte) (*port.Summary, error) {
+	return decode(ctx, c, run, text, port.DecodeSummary)
 }
 
 // DecodeListed reads it back as a list needs it: values that are kept elsewhere are not fetched
-// (see [engine.Summary.Large]).
-func (c Codec) DecodeListed(ctx context.Context, run string, text []byte) (*engine.Summary, error) {
-	return engine.DecodeSummary(&history.Decoder{Fetch: func(form string) (history.Payload, error) {
+// (see [port.Summary.Large]).
+func (c Codec) DecodeListed(ctx context.Context, run string, text []byte) (*port.Summary, error) {
+	return port.DecodeSummary(&history.Decoder{Fetch: func(form string) (history.Payload, error) {
 		sealed, here, err := seal.Parse(form)
 		if !here || strings.HasPrefix(form, sealedAt) {
-			return nil, engine.ErrLeftOut
+			return nil, port.ErrLeftOut
 		}
 		payload, err := c.open(ctx, run, sealed, err)
 		if err != nil {
@@ -105,23 +105,23 @@ func (c Codec) DecodeListed(ctx context.Context, run string, text []byte) (*engi
 }
 
 // EncodeBlock gives the stored form of a run's block.
-func (c Codec) EncodeBlock(ctx context.Context, run string, block *engine.Block) ([]byte, error) {
-	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return engine.EncodeBlock(e, block) })
+func (c Codec) EncodeBlock(ctx context.Context, run string, block *port.Block) ([]byte, error) {
+	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return port.EncodeBlock(e, block) })
 }
 
 // DecodeBlock reads it back.
-func (c Codec) DecodeBlock(ctx context.Context, run string, text []byte) (*engine.Block, error) {
-	return decode(ctx, c, run, text, engine.DecodeBlock)
+func (c Codec) DecodeBlock(ctx context.Context, run string, text []byte) (*port.Block, error) {
+	return decode(ctx, c, run, text, port.DecodeBlock)
 }
 
 // EncodeTask gives the stored form of what is known of an activity under way.
-func (c Codec) EncodeTask(ctx context.Context, state *engine.TaskState) ([]byte, error) {
-	return c.encode(ctx, state.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeTask(e, state) })
+func (c Codec) EncodeTask(ctx context.Context, state *port.TaskState) ([]byte, error) {
+	return c.encode(ctx, state.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeTask(e, state) })
 }
 
 // DecodeTask reads it back.
-func (c Codec) DecodeTask(ctx context.Context, run string, text []byte) (*engine.TaskState, error) {
-	return decode(ctx, c, run, text, engine.DecodeTask)
+func (c Codec) DecodeTask(ctx context.Context, run string, text []byte) (*port.TaskState, error) {
+	return decode(ctx, c, run, text, port.DecodeTask)
 }
 
 // stays says that a payload is stored as it is.
@@ -226,7 +226,7 @@ func decode[T any](ctx context.Context, c Codec, run string, text []byte, read f
 
 // unreadable sorts an error in fetching: if another attempt would not help, it is what is stored that cannot be read.
 func unreadable(err error) error {
-	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, history.ErrUnreadable) {
+	if errors.Is(err, port.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, history.ErrUnreadable) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", history.ErrUnreadable, err)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
 )
@@ -58,7 +58,7 @@ func TestLongPayloadsAreKeptElsewhere(t *testing.T) {
 func TestSummary(t *testing.T) {
 	places := offloadtest.New()
 	codec := offload.Codec{Places: places}
-	summary := &engine.Summary{Run: "r", Workflow: "w", Generation: 2, Status: history.Failed, Started: time.Date(2026, 1, 1, 0, 0, 0, 9, time.UTC),
+	summary := &port.Summary{Run: "r", Workflow: "w", Generation: 2, Status: history.Failed, Started: time.Date(2026, 1, 1, 0, 0, 0, 9, time.UTC),
 		Input: value(40_000, 1), Result: value(40_000, 2), State: history.Payload(`"<&>"`), Failure: &history.Failure{FailureKind: history.Application, Message: "m"},
 		Attributes: history.Attributes{"a": history.Payload(`1`)}}
 	text, err := codec.EncodeSummary(t.Context(), summary)
@@ -79,11 +79,11 @@ func TestPlacesThatDoNotAnswer(t *testing.T) {
 	rec := manyResults(30, 40_000)
 	text, err := codec.EncodeRecord(t.Context(), "r", rec)
 	require.NoError(t, err)
-	places.Fails = func() error { return engine.ErrUnavailable }
+	places.Fails = func() error { return port.ErrUnavailable }
 	_, err = codec.EncodeRecord(t.Context(), "r", rec)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	_, err = codec.DecodeRecord(t.Context(), "r", text)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.NotErrorIs(t, err, history.ErrUnreadable, "the run is not to be blocked for it")
 	places.Fails = func() error { return errors.New("no such bucket") }
 	_, err = codec.DecodeRecord(t.Context(), "r", text)

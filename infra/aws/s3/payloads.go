@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws"
 )
 
@@ -167,5 +167,5 @@ func (p *Payloads) failed(verb, place string, err error) error {
 	if missing := (*types.NoSuchKey)(nil); errors.As(err, &missing) {
 		return fmt.Errorf("%w: payload %s is not in bucket %s: something other than Reprise has deleted it", history.ErrUnreadable, place, p.bucket)
 	}
-	return fmt.Errorf("%w: S3 did not %s %s in bucket %s: %w", engine.ErrUnavailable, verb, place, p.bucket, err)
+	return fmt.Errorf("%w: S3 did not %s %s in bucket %s: %w", port.ErrUnavailable, verb, place, p.bucket, err)
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/s3"
@@ -60,7 +60,7 @@ func TestKeepOnce(t *testing.T) {
 
 	b.fails = func(string) error { return errors.New("SlowDown") }
 	_, err = p.Keep(t.Context(), "r", []byte("3"))
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	b.fails = nil
 	_, err = p.Keep(t.Context(), "r", []byte("3"))
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestFetchTogether(t *testing.T) {
 		busy.Go(func() {
 			_, err := p.Fetch(first, place)
 			require.ErrorIs(t, err, context.Canceled)
-			require.ErrorIs(t, err, engine.ErrUnavailable)
+			require.ErrorIs(t, err, port.ErrUnavailable)
 		})
 		synctest.Wait()
 		busy.Go(func() {
@@ -194,12 +194,12 @@ func TestFetchSaysWhatIsWrong(t *testing.T) {
 	delete(b.objects, place)
 	_, err = p.Fetch(t.Context(), place)
 	require.ErrorIs(t, err, history.ErrUnreadable)
-	require.NotErrorIs(t, err, engine.ErrUnavailable)
+	require.NotErrorIs(t, err, port.ErrUnavailable)
 	require.ErrorContains(t, err, "payload "+place+" is not in bucket payloads")
 
 	b.fails = func(string) error { return errors.New("api error SlowDown") }
 	_, err = p.Fetch(t.Context(), place)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.NotErrorIs(t, err, history.ErrUnreadable)
 	require.ErrorContains(t, err, "SlowDown")
 
@@ -227,7 +227,7 @@ func TestForget(t *testing.T) {
 
 	b.stuck[mine] = true
 	err = p.Forget(t.Context(), "r")
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.ErrorContains(t, err, mine)
 	delete(b.stuck, mine)
 	require.NoError(t, p.Forget(t.Context(), "r"))
@@ -236,5 +236,5 @@ func TestForget(t *testing.T) {
 	require.ErrorIs(t, err, history.ErrUnreadable, "no cache answers for what was deleted")
 	require.NoError(t, p.Forget(t.Context(), "r"), "nothing is left to do")
 	b.fails = func(string) error { return errors.New("out of reach") }
-	require.ErrorIs(t, p.Forget(t.Context(), "r2"), engine.ErrUnavailable)
+	require.ErrorIs(t, p.Forget(t.Context(), "r2"), port.ErrUnavailable)
 }

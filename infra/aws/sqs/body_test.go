@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 func TestResumesComeThrough(t *testing.T) {
@@ -24,7 +24,7 @@ func TestResumesComeThrough(t *testing.T) {
 	s := newService()
 	q := newQueue(s)
 	for i := range 80 {
-		m := engine.Resume{}
+		m := port.Resume{}
 		r.fill(reflect.ValueOf(&m).Elem(), 0)
 		m.Run, m.Delay = fmt.Sprint("run", r.text(), i), 0
 		if m.Carries != nil {
@@ -42,11 +42,11 @@ func TestResumesComeThrough(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, canonical(m), canonical(got))
 	}
-	requireAll(t, r, engine.Resume{}, engine.Item{}, engine.Summary{})
+	requireAll(t, r, port.Resume{}, port.Item{}, port.Summary{})
 }
 
 // canonical replaces what a summary's JSON may write differently: white space and replaced characters of payloads.
-func canonical(m engine.Resume) engine.Resume {
+func canonical(m port.Resume) port.Resume {
 	if m.Creates == nil {
 		return m
 	}
@@ -80,7 +80,7 @@ func TestTasksComeThrough(t *testing.T) {
 	s := newService()
 	q := newQueue(s)
 	for range 80 {
-		m := engine.Task{}
+		m := port.Task{}
 		r.fill(reflect.ValueOf(&m).Elem(), 0)
 		m.Run += "run"
 		command := &history.ScheduleActivity{}
@@ -99,7 +99,7 @@ func TestTasksComeThrough(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, m, got)
 	}
-	requireAll(t, r, engine.Task{}, history.Attempt{}, history.Failure{}, history.ScheduleActivity{}, history.ActivityOptions{}, history.RetryPolicy{})
+	requireAll(t, r, port.Task{}, history.Attempt{}, history.Failure{}, history.ScheduleActivity{}, history.ActivityOptions{}, history.RetryPolicy{})
 }
 
 // requireAll: the random values reached every field of these.
@@ -124,15 +124,15 @@ func TestBodiesStay(t *testing.T) {
 	history.File(signal, "f1")
 	start := &history.Started{Generation: 1, Workflow: "order", Input: history.Payload(`5`), Seed: 7}
 	history.File(start, "f2")
-	resumes := []engine.Resume{{Run: "r"}, {Run: "r 2", Unblocks: "b1"},
-		{Run: "r", Carries: &engine.Item{Key: "mail#s-1", Event: signal, Stamp: at.UnixNano(), Durable: true}},
-		{Run: "r", Carries: &engine.Item{Key: "start#1", Event: start, Stamp: 1, Durable: true},
-			Creates: &engine.Summary{Run: "r", Workflow: "order", Generation: 1, Status: history.Running, Started: at, Input: history.Payload(`5`)}}}
+	resumes := []port.Resume{{Run: "r"}, {Run: "r 2", Unblocks: "b1"},
+		{Run: "r", Carries: &port.Item{Key: "mail#s-1", Event: signal, Stamp: at.UnixNano(), Durable: true}},
+		{Run: "r", Carries: &port.Item{Key: "start#1", Event: start, Stamp: 1, Durable: true},
+			Creates: &port.Summary{Run: "r", Workflow: "order", Generation: 1, Status: history.Running, Started: at, Input: history.Payload(`5`)}}}
 	require.NoError(t, q.SendResumes(t.Context(), resumes...))
 
 	command := &history.ScheduleActivity{Activity: "charge", Input: history.Payload(`{"to":1}`), Options: history.ActivityOptions{StartToClose: time.Minute}}
 	command.Number(3)
-	tasks := []engine.Task{{Run: "r", Generation: 2, Command: command, Scheduled: at, Sent: at.Add(time.Second), Attempt: 1},
+	tasks := []port.Task{{Run: "r", Generation: 2, Command: command, Scheduled: at, Sent: at.Add(time.Second), Attempt: 1},
 		{Run: "r", Generation: 2, Command: command, Scheduled: at, Sent: at.Add(time.Second), Attempt: 2, Expire: true,
 			Failed: []history.Attempt{{Number: 1, Started: at, Ended: at.Add(time.Second), Worker: "w", Failure: &history.Failure{FailureKind: history.Application, Type: "declined", Message: "no"}}}}}
 	require.NoError(t, q.SendTasks(t.Context(), tasks...))
@@ -149,7 +149,7 @@ func TestBodiesStay(t *testing.T) {
 	older, rest, _ := strings.Cut(rest, "\n")
 	got, err := q.DecodeResume(t.Context(), older)
 	require.NoError(t, err)
-	require.Equal(t, engine.Resume{Run: "r 2"}, got)
+	require.Equal(t, port.Resume{Run: "r 2"}, got)
 	now := before + "\n" + rest
 	require.Equal(t, now, bodies.String())
 	lines := strings.Split(now, "\n")
@@ -197,7 +197,7 @@ func TestUnreadableBodies(t *testing.T) {
 	} {
 		_, err := q.DecodeResume(t.Context(), body)
 		require.ErrorIs(t, err, history.ErrUnreadable, body)
-		require.NotErrorIs(t, err, engine.ErrUnavailable, body)
+		require.NotErrorIs(t, err, port.ErrUnavailable, body)
 		require.ErrorContains(t, err, says)
 	}
 	const head = `{"v":1,"run":"r","generation":1,"attempt":1,`

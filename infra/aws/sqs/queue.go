@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 )
@@ -55,7 +55,7 @@ const longestDelay = 900 * time.Second
 
 // SendResumes implements engine.Queue. A plain resume is sent once, however often its run is named: another one with the same
 // delay would say the same.
-func (q *Queue) SendResumes(ctx context.Context, messages ...engine.Resume) error {
+func (q *Queue) SendResumes(ctx context.Context, messages ...port.Resume) error {
 	sent := make([]message, 0, len(messages))
 	type look struct {
 		run   string
@@ -82,7 +82,7 @@ func (q *Queue) SendResumes(ctx context.Context, messages ...engine.Resume) erro
 }
 
 // SendTasks implements engine.Queue. One that is to wait longer than a queue delays comes early: it says when it is due.
-func (q *Queue) SendTasks(ctx context.Context, messages ...engine.Task) error {
+func (q *Queue) SendTasks(ctx context.Context, messages ...port.Task) error {
 	sent := make([]message, len(messages))
 	for i, m := range messages {
 		body, err := q.encodeTask(ctx, m)
@@ -178,7 +178,7 @@ func (q *Queue) count(ctx context.Context, queue string, names ...types.QueueAtt
 }
 
 func unavailable(queue, what string, err error) error {
-	return fmt.Errorf("%w: queue %s %s: %w", engine.ErrUnavailable, queue, what, err)
+	return fmt.Errorf("%w: queue %s %s: %w", port.ErrUnavailable, queue, what, err)
 }
 
 // Bury keeps a body that nobody could read in the queue of the dead.

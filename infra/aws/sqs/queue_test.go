@@ -13,15 +13,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/aws"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
 	"github.com/reprise-run/reprise/infra/aws/sqs"
 )
 
-var _ engine.Queue = (*sqs.Queue)(nil)
+var _ port.Queue = (*sqs.Queue)(nil)
 
 func newQueue(s *service) *sqs.Queue {
 	return sqs.New(sqs.Config{Client: s, Resumes: "resumes", Tasks: "tasks", Dead: "dead", Codec: offload.Codec{Places: offloadtest.New()}})
@@ -39,15 +39,15 @@ func resumed(t *testing.T, q *sqs.Queue, s *service) (runs []string) {
 }
 
 // firing is a resume that carries something.
-func firing(run string, delay time.Duration) engine.Resume {
+func firing(run string, delay time.Duration) port.Resume {
 	event := &history.TimerFired{Seq: 7}
-	return engine.Resume{Run: run, Delay: delay, Carries: &engine.Item{Key: event.Key(1), Event: event}}
+	return port.Resume{Run: run, Delay: delay, Carries: &port.Item{Key: event.Key(1), Event: event}}
 }
 
-func newTask(run string, input history.Payload) engine.Task {
+func newTask(run string, input history.Payload) port.Task {
 	command := &history.ScheduleActivity{Activity: "charge", Input: input}
 	command.Number(3)
-	return engine.Task{Run: run, Generation: 1, Command: command, Attempt: 1}
+	return port.Task{Run: run, Generation: 1, Command: command, Attempt: 1}
 }
 
 func TestDelays(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDelays(t *testing.T) {
 	task := newTask("r", nil)
 	task.Delay = time.Hour
 	require.NoError(t, q.SendTasks(t.Context(), task))
-	require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "r", Delay: time.Hour}))
+	require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "r", Delay: time.Hour}))
 	require.EqualValues(t, 900, s.queues["tasks"][0].delay, "whoever receives it looks when it is due")
 	require.EqualValues(t, 900, s.queues["resumes"][0].delay)
 }
@@ -74,9 +74,9 @@ func TestPlainResumesAreSentOnce(t *testing.T) {
 	q := newQueue(s)
 	require.NoError(t, q.SendResumes(t.Context()))
 	require.Zero(t, s.requests, "nothing to send is no request")
-	later := engine.Resume{Run: "a", Delay: time.Second}
-	require.NoError(t, q.SendResumes(t.Context(), engine.Resume{Run: "a"}, engine.Resume{Run: "b"}, engine.Resume{Run: "a"}, later, later,
-		firing("a", 0), firing("a", 0), engine.Resume{Run: "a", Unblocks: "b"}, engine.Resume{Run: "a", Unblocks: "b"}))
+	later := port.Resume{Run: "a", Delay: time.Second}
+	require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "a"}, port.Resume{Run: "b"}, port.Resume{Run: "a"}, later, later,
+		firing("a", 0), firing("a", 0), port.Resume{Run: "a", Unblocks: "b"}, port.Resume{Run: "a", Unblocks: "b"}))
 	require.Equal(t, []string{"a", "b", "a", "a", "a", "a", "a"}, resumed(t, q, s))
 	require.Equal(t, `{"v":1,"run":"a"}`, s.queues["resumes"][0].body)
 }
@@ -85,9 +85,9 @@ func TestBatches(t *testing.T) {
 	s := newService()
 	meter := &aws.Meter{}
 	q := sqs.New(sqs.Config{Client: s, Resumes: "resumes", Tasks: "tasks", Codec: offload.Codec{Places: offloadtest.New()}, Meter: meter})
-	var resumes []engine.Resume
+	var resumes []port.Resume
 	for i := range 95 {
-		resumes = append(resumes, engine.Resume{Run: fmt.Sprint(i)})
+		resumes = append(resumes, port.Resume{Run: fmt.Sprint(i)})
 	}
 	require.NoError(t, q.SendResumes(t.Context(), resumes...))
 	require.Equal(t, 10, s.requests)
@@ -96,7 +96,7 @@ func TestBatches(t *testing.T) {
 	require.Equal(t, 1, meter.Total("17", "").Messages)
 
 	s.requests = 0
-	var tasks []engine.Task
+	var tasks []port.Task
 	for i := range 20 {
 		tasks = append(tasks, newTask(fmt.Sprint(i), history.Payload(`"`+strings.Repeat("x", 32_000)+`"`)))
 	}
@@ -109,9 +109,9 @@ func TestBatchesAreSentTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		s.before = func(context.Context) error { <-time.After(10 * time.Millisecond); return nil }
-		var resumes []engine.Resume
+		var resumes []port.Resume
 		for i := range 1000 {
-			resumes = append(resumes, engine.Resume{Run: fmt.Sprint(i)})
+			resumes = append(resumes, port.Resume{Run: fmt.Sprint(i)})
 		}
 		begin := time.Now()
 		require.NoError(t, newQueue(s).SendResumes(t.Context(), resumes...))
@@ -139,7 +139,7 @@ func TestMessagesNotTakenAreSentAgain(t *testing.T) {
 			return nil
 		}
 		s.silent = func(body string) bool { return strings.Contains(body, `"d"`) && tries[body] < 2 }
-		resumes := []engine.Resume{{Run: "a"}, {Run: "b"}, {Run: "c"}, {Run: "d"}}
+		resumes := []port.Resume{{Run: "a"}, {Run: "b"}, {Run: "c"}, {Run: "d"}}
 		require.NoError(t, q.SendResumes(t.Context(), resumes...))
 		require.ElementsMatch(t, []string{"a", "b", "c", "d", "d"}, resumed(t, q, s), "only what was not known to be taken is sent again")
 		require.Equal(t, 7, s.requests)
@@ -151,24 +151,24 @@ func TestMessagesNeverTaken(t *testing.T) {
 		s := newService()
 		q := newQueue(s)
 		s.refuses = func(string) *types.BatchResultErrorEntry { return failure("InternalError", false) }
-		err := q.SendResumes(t.Context(), engine.Resume{Run: "a"}, engine.Resume{Run: "b"})
-		require.ErrorIs(t, err, engine.ErrUnavailable)
+		err := q.SendResumes(t.Context(), port.Resume{Run: "a"}, port.Resume{Run: "b"})
+		require.ErrorIs(t, err, port.ErrUnavailable)
 		require.EqualError(t, err, `unavailable: queue resumes did not take 2 of the messages: a message of run "a" was not taken: no (InternalError)`)
 		require.Equal(t, 10, s.requests)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
-		err = q.SendResumes(ctx, engine.Resume{Run: "a"})
-		require.ErrorIs(t, err, engine.ErrUnavailable)
+		err = q.SendResumes(ctx, port.Resume{Run: "a"})
+		require.ErrorIs(t, err, port.ErrUnavailable)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "InternalError")
 		require.Equal(t, 100*time.Millisecond, time.Since(begin))
 
 		s.requests = 0
 		s.refuses = func(string) *types.BatchResultErrorEntry { return failure("InvalidMessageContents", true) }
-		err = q.SendResumes(t.Context(), engine.Resume{Run: "a"})
-		require.NotErrorIs(t, err, engine.ErrUnavailable, "no other attempt would do better")
+		err = q.SendResumes(t.Context(), port.Resume{Run: "a"})
+		require.NotErrorIs(t, err, port.ErrUnavailable, "no other attempt would do better")
 		require.EqualError(t, err, `queue resumes: a message of run "a" was not taken: no (InvalidMessageContents)`)
 		require.Equal(t, 1, s.requests)
 	})
@@ -178,17 +178,17 @@ func TestRequestsThatFail(t *testing.T) {
 	s := newService()
 	q := newQueue(s)
 	s.before = func(context.Context) error { return errors.New("out of reach") }
-	var resumes []engine.Resume
+	var resumes []port.Resume
 	for i := range 1000 {
-		resumes = append(resumes, engine.Resume{Run: fmt.Sprint(i)})
+		resumes = append(resumes, port.Resume{Run: fmt.Sprint(i)})
 	}
-	require.ErrorIs(t, q.SendResumes(t.Context(), resumes...), engine.ErrUnavailable)
+	require.ErrorIs(t, q.SendResumes(t.Context(), resumes...), port.ErrUnavailable)
 	require.LessOrEqual(t, s.requests, 16, "after an error no more is begun")
 	_, _, _, err := q.Backlog(t.Context())
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	_, err = q.Dead(t.Context())
-	require.ErrorIs(t, err, engine.ErrUnavailable)
-	require.ErrorIs(t, q.Retry(t.Context(), "tasks", "receipt", 1), engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
+	require.ErrorIs(t, q.Retry(t.Context(), "tasks", "receipt", 1), port.ErrUnavailable)
 }
 
 func TestPlacesThatFail(t *testing.T) {
@@ -197,10 +197,10 @@ func TestPlacesThatFail(t *testing.T) {
 	q := sqs.New(sqs.Config{Client: s, Resumes: "resumes", Tasks: "tasks", Codec: offload.Codec{Places: places}})
 	long := newTask("r", history.Payload(`"`+strings.Repeat("x", 40_000)+`"`))
 	require.NoError(t, q.SendTasks(t.Context(), long))
-	places.Fails = func() error { return engine.ErrUnavailable }
-	require.ErrorIs(t, q.SendTasks(t.Context(), long), engine.ErrUnavailable)
+	places.Fails = func() error { return port.ErrUnavailable }
+	require.ErrorIs(t, q.SendTasks(t.Context(), long), port.ErrUnavailable)
 	_, err := q.DecodeTask(t.Context(), s.queues["tasks"][0].body)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.NotErrorIs(t, err, history.ErrUnreadable, "it comes again, and is read")
 }
 
@@ -237,7 +237,7 @@ func TestHold(t *testing.T) {
 		require.Equal(t, seconds, s.hidden[0].VisibilityTimeout)
 	}
 	s.before = func(context.Context) error { return errors.New("out of reach") }
-	require.ErrorIs(t, q.Hold(t.Context(), "tasks", "receipt", time.Minute), engine.ErrUnavailable)
+	require.ErrorIs(t, q.Hold(t.Context(), "tasks", "receipt", time.Minute), port.ErrUnavailable)
 }
 
 func TestBacklog(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // resumeBody is the form of a resume.
@@ -27,7 +27,7 @@ type itemBody struct {
 	Event   json.RawMessage `json:"event"` // as offload.Codec stores events
 }
 
-func (q *Queue) encodeResume(ctx context.Context, m engine.Resume) (string, error) {
+func (q *Queue) encodeResume(ctx context.Context, m port.Resume) (string, error) {
 	body := begin(m.Run)
 	if m.Unblocks != "" {
 		body.member("unblocks", quote(m.Unblocks))
@@ -55,32 +55,32 @@ func (q *Queue) encodeResume(ctx context.Context, m engine.Resume) (string, erro
 
 // DecodeResume reads a message that was received from the queue of resumes. An error wraps history.ErrUnreadable if no
 // attempt will ever read it, engine.ErrUnavailable if a long payload did not come.
-func (q *Queue) DecodeResume(ctx context.Context, body string) (engine.Resume, error) {
+func (q *Queue) DecodeResume(ctx context.Context, body string) (port.Resume, error) {
 	var read resumeBody
 	if err := q.open(ctx, "resume", body, &read); err != nil {
-		return engine.Resume{}, err
+		return port.Resume{}, err
 	}
 	if read.Run == "" {
-		return engine.Resume{}, unreadable("resume", body, errors.New("it names no run"))
+		return port.Resume{}, unreadable("resume", body, errors.New("it names no run"))
 	}
-	m := engine.Resume{Run: read.Run, Unblocks: read.Unblocks}
+	m := port.Resume{Run: read.Run, Unblocks: read.Unblocks}
 	if c := read.Carries; c != nil {
 		event, err := q.codec.DecodeEvent(ctx, read.Run, c.Event)
 		if err != nil {
-			return engine.Resume{}, fmt.Errorf("the event that a resume of run %q carries: %w", read.Run, err)
+			return port.Resume{}, fmt.Errorf("the event that a resume of run %q carries: %w", read.Run, err)
 		}
 		if c.Key == "" {
-			return engine.Resume{}, unreadable("resume", body, errors.New("what it carries has no key"))
+			return port.Resume{}, unreadable("resume", body, errors.New("what it carries has no key"))
 		}
-		m.Carries = &engine.Item{Key: c.Key, Event: event, Stamp: c.Stamp, Durable: c.Durable}
+		m.Carries = &port.Item{Key: c.Key, Event: event, Stamp: c.Stamp, Durable: c.Durable}
 	}
 	if read.Creates != nil {
 		summary, err := q.codec.DecodeSummary(ctx, read.Run, read.Creates)
 		if err != nil {
-			return engine.Resume{}, fmt.Errorf("the summary that goes with a start of run %q: %w", read.Run, err)
+			return port.Resume{}, fmt.Errorf("the summary that goes with a start of run %q: %w", read.Run, err)
 		}
 		if summary.Run != read.Run || m.Carries == nil {
-			return engine.Resume{}, unreadable("resume", body, errors.New("it creates run "+strconv.Quote(summary.Run)+", and does not carry its start"))
+			return port.Resume{}, unreadable("resume", body, errors.New("it creates run "+strconv.Quote(summary.Run)+", and does not carry its start"))
 		}
 		m.Creates = summary
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/offload/offloadtest"
@@ -25,7 +25,7 @@ func TestNoValueIsInAMessage(t *testing.T) {
 			q := sqs.New(sqs.Config{Client: s, Resumes: "resumes", Tasks: "tasks", Codec: offload.Codec{Places: places, Seal: seals}})
 			value := history.Payload(`"` + text + `"`)
 			start := &history.Started{Generation: 1, Workflow: "order", Input: value}
-			resume := engine.Resume{Run: "r", Carries: &engine.Item{Key: start.Key(1), Event: start}, Creates: &engine.Summary{Run: "r", Workflow: "order", Generation: 1, Input: value}}
+			resume := port.Resume{Run: "r", Carries: &port.Item{Key: start.Key(1), Event: start}, Creates: &port.Summary{Run: "r", Workflow: "order", Generation: 1, Input: value}}
 			task := newTask("r", value)
 			task.Failed = []history.Attempt{{Number: 1, Failure: &history.Failure{FailureKind: history.Application, Message: text, Details: value}}}
 			require.NoError(t, q.SendResumes(t.Context(), resume))

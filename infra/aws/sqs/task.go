@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // taskBody is the form of a task.
@@ -26,7 +26,7 @@ type taskBody struct {
 	Failed json.RawMessage `json:"failed"`
 }
 
-func (q *Queue) encodeTask(ctx context.Context, t engine.Task) (string, error) {
+func (q *Queue) encodeTask(ctx context.Context, t port.Task) (string, error) {
 	body := begin(t.Run)
 	body.number("generation", int64(t.Generation))
 	if t.Origin > 0 {
@@ -53,32 +53,32 @@ func (q *Queue) encodeTask(ctx context.Context, t engine.Task) (string, error) {
 
 // DecodeTask reads a message that was received from the queue of tasks. An error wraps history.ErrUnreadable if no attempt
 // will ever read it, engine.ErrUnavailable if a long payload did not come.
-func (q *Queue) DecodeTask(ctx context.Context, body string) (engine.Task, error) {
+func (q *Queue) DecodeTask(ctx context.Context, body string) (port.Task, error) {
 	var read taskBody
 	if err := q.open(ctx, "task", body, &read); err != nil {
-		return engine.Task{}, err
+		return port.Task{}, err
 	}
 	if read.Run == "" || read.Generation < 1 || read.Origin < 0 || read.Attempt < 1 || read.Command == nil {
-		return engine.Task{}, unreadable("task", body, errors.New("it does not name a run, its generation, a command and an attempt"))
+		return port.Task{}, unreadable("task", body, errors.New("it does not name a run, its generation, a command and an attempt"))
 	}
 	command, err := q.codec.DecodeCommand(ctx, read.Run, read.Command)
 	if err != nil {
-		return engine.Task{}, fmt.Errorf("the command of a task of run %q: %w", read.Run, err)
+		return port.Task{}, fmt.Errorf("the command of a task of run %q: %w", read.Run, err)
 	}
 	schedule, ok := command.(*history.ScheduleActivity)
 	if !ok {
-		return engine.Task{}, unreadable("task", body, fmt.Errorf("a command of kind %s is no task", command.Kind()))
+		return port.Task{}, unreadable("task", body, fmt.Errorf("a command of kind %s is no task", command.Kind()))
 	}
 	for _, at := range []time.Time{read.Scheduled.UTC(), read.Sent.UTC()} {
 		if at.Year() < 0 || at.Year() > 9999 { // another time zone's New Year's Eve: it could not be sent again
-			return engine.Task{}, unreadable("task", body, fmt.Errorf("the time %s is of no year from 0 to 9999", at))
+			return port.Task{}, unreadable("task", body, fmt.Errorf("the time %s is of no year from 0 to 9999", at))
 		}
 	}
-	t := engine.Task{Run: read.Run, Generation: read.Generation, Origin: read.Origin, Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
+	t := port.Task{Run: read.Run, Generation: read.Generation, Origin: read.Origin, Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
 		Attempt: read.Attempt, Expire: read.Expire}
 	if read.Failed != nil {
 		if t.Failed, err = q.decodeFailed(ctx, read.Run, read.Failed); err != nil {
-			return engine.Task{}, fmt.Errorf("the failed attempts of a task of run %q: %w", read.Run, err)
+			return port.Task{}, fmt.Errorf("the failed attempts of a task of run %q: %w", read.Run, err)
 		}
 	}
 	return t, nil

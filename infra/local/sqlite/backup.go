@@ -9,7 +9,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // backupPages is how many pages one step of a backup copies: others wait for the store so long.
@@ -21,7 +21,7 @@ type backup struct {
 	broken  bool // the connection is gone that it copied from
 }
 
-var errBroken = fault("the backup ended early, since the database was opened again: begin another one", engine.ErrUnavailable)
+var errBroken = fault("the backup ended early, since the database was opened again: begin another one", port.ErrUnavailable)
 
 // Backup copies the store while it is in use, and gives the copy: a database that [Open] opens,
 // with all that was accepted before the call. The file has no name any more, and is gone once it is
@@ -34,7 +34,7 @@ func (s *Store) Backup(ctx context.Context) (_ *os.File, err error) {
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(s.file), ".reprise-backup-*")
 	if err != nil {
-		return nil, fault("no place was found for a backup beside %s", s.file, engine.ErrUnavailable, err)
+		return nil, fault("no place was found for a backup beside %s", s.file, port.ErrUnavailable, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	file := filepath.Join(folder, "reprise.db")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -30,7 +30,7 @@ func TestABackupOfAStoreInUse(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				_ = s.Put(t.Context(), &engine.Commit{Run: "r0", Generation: 1, Record: newRecord(n)})
+				_ = s.Put(t.Context(), &port.Commit{Run: "r0", Generation: 1, Record: newRecord(n)})
 			}
 		}
 	})
@@ -52,7 +52,7 @@ func TestABackupOfAStoreInUse(t *testing.T) {
 		_, err := restored.Summary(t.Context(), fmt.Sprint("r", i))
 		require.NoError(t, err)
 	}
-	view, err := restored.Look(t.Context(), "r0", engine.Position{})
+	view, err := restored.Look(t.Context(), "r0", port.Position{})
 	require.NoError(t, err)
 	for i, rec := range view.Records {
 		require.Equal(t, i+1, rec.Number)
@@ -67,11 +67,11 @@ func TestABackupWhoseConnectionFails(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	fails := s.FailBackup(func() {
 		failOnce("flush")
-		require.Error(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
+		require.Error(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
 	})
-	require.ErrorIs(t, fails, engine.ErrUnavailable)
+	require.ErrorIs(t, fails, port.ErrUnavailable)
 	require.ErrorContains(t, fails, "begin another one")
-	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(2)}))
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(2)}))
 	copied, err := s.Backup(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, copied.Close())

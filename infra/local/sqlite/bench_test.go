@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -38,7 +38,7 @@ func BenchmarkRecords(b *testing.B) {
 					if left.Add(-1) < 0 {
 						return
 					}
-					commit := &engine.Commit{Run: summary.Run, Generation: 1, Record: newRecord(n)}
+					commit := &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(n)}
 					if n == perRun {
 						commit.Summary = ended(summary)
 					}
@@ -66,7 +66,7 @@ func BenchmarkLone(b *testing.B) {
 	require.NoError(b, s.Create(b.Context(), summary, start))
 	b.ResetTimer()
 	for n := range b.N {
-		if err := s.Put(b.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(n + 1)}); err != nil {
+		if err := s.Put(b.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n + 1)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -80,12 +80,12 @@ func BenchmarkLook(b *testing.B) {
 			for i := range runs {
 				summary, start := newRun(fmt.Sprint("r", i))
 				require.NoError(b, s.Create(b.Context(), summary, start))
-				require.NoError(b, s.Put(b.Context(), &engine.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1)}))
+				require.NoError(b, s.Put(b.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1)}))
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
-				if _, err := s.Look(b.Context(), fmt.Sprint("r", i%runs), engine.Position{Generation: 1, Record: 1}); err != nil {
+				if _, err := s.Look(b.Context(), fmt.Sprint("r", i%runs), port.Position{Generation: 1, Record: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -112,7 +112,7 @@ func BenchmarkList(b *testing.B) {
 		})
 	}
 	all.Wait()
-	for name, query := range map[string]engine.ListQuery{"page": {}, "scan": {Attributes: history.Attributes{"rare": history.Payload("true")}}} {
+	for name, query := range map[string]port.ListQuery{"page": {}, "scan": {Attributes: history.Attributes{"rare": history.Payload("true")}}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, _, err := s.List(b.Context(), query); err != nil {
@@ -123,14 +123,14 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-func newRun(id string) (*engine.Summary, engine.Item) {
+func newRun(id string) (*port.Summary, port.Item) {
 	event := &history.Started{Generation: 1, Workflow: "order", Input: history.Payload(`{"id":7}`), Seed: 7}
 	history.File(event, "filing-of-the-start")
-	return &engine.Summary{Run: id, Workflow: "order", Generation: 1, Status: history.Running, Started: began, Input: history.Payload(`{"id":7}`)},
-		engine.Item{Key: event.Key(1), Event: event, Stamp: 1, Durable: true}
+	return &port.Summary{Run: id, Workflow: "order", Generation: 1, Status: history.Running, Started: began, Input: history.Payload(`{"id":7}`)},
+		port.Item{Key: event.Key(1), Event: event, Stamp: 1, Durable: true}
 }
 
-func ended(summary *engine.Summary) *engine.Summary {
+func ended(summary *port.Summary) *port.Summary {
 	after := *summary
 	after.Status, after.Closed, after.Result = history.Completed, summary.Started.Add(time.Hour), history.Payload(`"done"`)
 	return &after

@@ -3,12 +3,12 @@ package sqlite
 import (
 	"context"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // Block writes the mark beside the summary, so that neither ever overwrites the other. It reads nothing of the run: what
 // blocks it may be that it cannot be read.
-func (s *Store) Block(ctx context.Context, name string, block *engine.Block) error {
+func (s *Store) Block(ctx context.Context, name string, block *port.Block) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Store) Block(ctx context.Context, name string, block *engine.Block) err
 type blocking struct {
 	s     *Store
 	name  string
-	block *engine.Block
+	block *port.Block
 	text  any
 }
 

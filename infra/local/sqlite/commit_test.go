@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -24,7 +24,7 @@ func TestConcurrentWritersShareFlushes(t *testing.T) {
 				return
 			}
 			for n := range 20 {
-				assert.NoError(t, s.Put(t.Context(), &engine.Commit{Run: summary.Run, Generation: 1, Record: newRecord(n + 1)}))
+				assert.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(n + 1)}))
 			}
 		})
 	}
@@ -39,9 +39,9 @@ func TestDeletionsRideAlong(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	flushes := s.Flushes()
 	require.NoError(t, s.Delete(t.Context(), "r", []string{start.Key}))
-	require.NoError(t, s.SaveTask(t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: "r", Generation: 1, Seq: 1}}))
+	require.NoError(t, s.SaveTask(t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1}}))
 	require.Equal(t, flushes, s.Flushes())
-	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
 	require.Equal(t, flushes+1, s.Flushes(), "all three in one")
 }
 

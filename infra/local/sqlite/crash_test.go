@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -62,7 +62,7 @@ func verify(t *testing.T, folder string, records map[string]int, mails map[strin
 	defer func() { require.NoError(t, s.Close()) }()
 	require.NotEmpty(t, records)
 	for run, last := range records {
-		view, err := s.Look(t.Context(), run, engine.Position{})
+		view, err := s.Look(t.Context(), run, port.Position{})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, len(view.Records), last, "records of %s", run)
 		for i, rec := range view.Records {
@@ -108,14 +108,14 @@ func writeRun(s *sqlite.Store, run string) error {
 		return err
 	}
 	for n := 1; n <= 20; n++ {
-		if err := s.Put(ctx, &engine.Commit{Run: run, Generation: 1, Record: newRecord(n)}); err != nil {
+		if err := s.Put(ctx, &port.Commit{Run: run, Generation: 1, Record: newRecord(n)}); err != nil {
 			return err
 		}
 		mail := "-"
 		if n%3 == 0 {
 			mail = fmt.Sprint(n)
 			event := history.NewSignal(mail, "go", nil)
-			if _, _, err := s.File(ctx, run, engine.Item{Key: event.Key(1), Event: event, Durable: true}); err != nil {
+			if _, _, err := s.File(ctx, run, port.Item{Key: event.Key(1), Event: event, Durable: true}); err != nil {
 				return err
 			}
 		}

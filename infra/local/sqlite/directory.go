@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // List looks at no more than 128 rows at a time, and lets a group of writers have its turn in between. Status, workflow and blocked runs
 // have an index each; attributes are compared with what the index gives. A page holds at most 1,000 runs and about 4 MB:
 // it may be shorter than asked for.
-func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engine.Summary, next string, err error) {
+func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
 	l := &listing{query: query, at: spot{math.MaxInt64, math.MaxInt64}, limit: min(query.Limit, maxPage)}
 	if l.limit <= 0 {
 		l.limit = defaultPage
@@ -61,7 +61,7 @@ func (s *Store) List(ctx context.Context, query engine.ListQuery) (page []*engin
 // listed gives a summary as a list shows it, without long values. Those that are long themselves
 // are read one at a time, so that a list of many holds no more than one of them in memory. Nil: the
 // run was deleted meanwhile.
-func (s *Store) listed(ctx context.Context, found storedSummary) (*engine.Summary, error) {
+func (s *Store) listed(ctx context.Context, found storedSummary) (*port.Summary, error) {
 	if found.text == nil {
 		s.long.Lock()
 		defer s.long.Unlock()
@@ -76,11 +76,11 @@ func (s *Store) listed(ctx context.Context, found storedSummary) (*engine.Summar
 			return nil, err
 		}
 	}
-	summary, err := engine.Shown(s.decodeSummary(ctx, found))
+	summary, err := port.Shown(s.decodeSummary(ctx, found))
 	if err != nil {
 		return nil, err
 	}
-	return summary.LeaveOut(engine.LongestListed), nil
+	return summary.LeaveOut(port.LongestListed), nil
 }
 
 // spot is a run's place in listings: by the time of its start, then of its creation.
@@ -90,14 +90,14 @@ func (p spot) String() string { return fmt.Sprintf("%d.%d", p.started, p.number)
 
 func parseSpot(cursor string) (p spot, err error) {
 	if _, err := fmt.Sscanf(cursor, "%d.%d", &p.started, &p.number); err != nil || p.String() != cursor {
-		return p, &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
+		return p, &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
 	}
 	return p, nil
 }
 
 // listing is a page in the making.
 type listing struct {
-	query engine.ListQuery
+	query port.ListQuery
 	limit int
 	at    spot // looked at last
 	last  spot // of the page
@@ -166,9 +166,9 @@ func (l *listing) statement() (text string, args []any) {
 
 // matches makes as much of a summary as the query asks for.
 func (l *listing) matches(row []driver.Value) bool {
-	summary := &engine.Summary{Status: history.Status(row[2].(string)), Workflow: row[3].(string)}
+	summary := &port.Summary{Status: history.Status(row[2].(string)), Workflow: row[3].(string)}
 	if row[4] == int64(1) {
-		summary.Blocked = &engine.Block{}
+		summary.Blocked = &port.Block{}
 	}
 	if text, _ := row[5].([]byte); len(l.query.Attributes) > 0 && text != nil && json.Unmarshal(text, &summary.Attributes) != nil {
 		return false

@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // duePage is how many timers one page holds.
@@ -19,19 +19,19 @@ type dueKey struct {
 	seq                int64
 }
 
-func keyOf(t engine.DueTimer) dueKey {
+func keyOf(t port.DueTimer) dueKey {
 	return dueKey{t.At.Unix(), int64(t.At.Nanosecond()), t.Run, t.Generation, t.Seq}
 }
 
 // PutDue puts all of them with one flush.
-func (s *Store) PutDue(ctx context.Context, timers ...engine.DueTimer) error {
+func (s *Store) PutDue(ctx context.Context, timers ...port.DueTimer) error {
 	if err := ctx.Err(); err != nil || len(timers) == 0 {
 		return err
 	}
 	return s.submit(appointing(timers))
 }
 
-type appointing []engine.DueTimer
+type appointing []port.DueTimer
 
 func (a appointing) apply(db *connection) error {
 	for _, timer := range a {
@@ -47,7 +47,7 @@ func (a appointing) apply(db *connection) error {
 
 func (a appointing) publish() {}
 
-func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.DueTimer, err error) {
+func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []port.DueTimer, err error) {
 	// The bucket of a minute begins before this time, if the timer is due before the minute that this time ends in.
 	bound := before.Unix()
 	if bound%60 != 0 || before.Nanosecond() != 0 {
@@ -59,7 +59,7 @@ func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.D
 			ORDER BY second, nanosecond, run, generation, seq LIMIT ?`, func(row []driver.Value) bool {
 			key := dueKey{row[0].(int64), row[1].(int64), row[2].(string), int(row[3].(int64)), row[4].(int64)}
 			if _, gone := deleted[key]; !gone {
-				due = append(due, engine.DueTimer{At: time.Unix(key.second, key.nanosecond).UTC(), Run: key.run, Generation: key.generation, Seq: key.seq})
+				due = append(due, port.DueTimer{At: time.Unix(key.second, key.nanosecond).UTC(), Run: key.run, Generation: key.generation, Seq: key.seq})
 			}
 			return len(due) < duePage
 		}, bound, int64(duePage+len(deleted)))
@@ -67,7 +67,7 @@ func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []engine.D
 	return due, err
 }
 
-func (s *Store) DeleteDue(ctx context.Context, timers []engine.DueTimer) error {
+func (s *Store) DeleteDue(ctx context.Context, timers []port.DueTimer) error {
 	if err := ctx.Err(); err != nil || len(timers) == 0 {
 		return err
 	}

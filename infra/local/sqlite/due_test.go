@@ -6,16 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
 func TestManyTimersAreStoredWithOneFlush(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	at := time.Now().Add(time.Hour)
-	timers := make([]engine.DueTimer, 1000)
+	timers := make([]port.DueTimer, 1000)
 	for i := range timers {
-		timers[i] = engine.DueTimer{At: at, Run: "r", Generation: 1, Seq: int64(i)}
+		timers[i] = port.DueTimer{At: at, Run: "r", Generation: 1, Seq: int64(i)}
 	}
 	before := s.Flushes()
 	require.NoError(t, s.PutDue(t.Context(), timers...))

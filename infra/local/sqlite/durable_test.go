@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -21,25 +21,25 @@ var accepted = []struct {
 		return s.Create(ctx, summary, start)
 	}},
 	{"put", func(ctx context.Context, s *sqlite.Store) error {
-		return s.Put(ctx, &engine.Commit{Run: "r", Generation: 1, Record: newRecord(1)})
+		return s.Put(ctx, &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)})
 	}},
 	{"file", func(ctx context.Context, s *sqlite.Store) error {
 		event := history.NewSignal("m", "go", nil)
-		_, _, err := s.File(ctx, "r", engine.Item{Key: event.Key(1), Event: event, Durable: true})
+		_, _, err := s.File(ctx, "r", port.Item{Key: event.Key(1), Event: event, Durable: true})
 		return err
 	}},
 	{"block", func(ctx context.Context, s *sqlite.Store) error {
-		return s.Block(ctx, "r", &engine.Block{ID: "b", Reason: engine.ReasonStuck})
+		return s.Block(ctx, "r", &port.Block{ID: "b", Reason: port.ReasonStuck})
 	}},
 	{"unblock", func(ctx context.Context, s *sqlite.Store) error { return s.Unblock(ctx, "r", "b") }},
 	{"put due", func(ctx context.Context, s *sqlite.Store) error {
-		return s.PutDue(ctx, engine.DueTimer{Run: "r", Generation: 1, Seq: 1})
+		return s.PutDue(ctx, port.DueTimer{Run: "r", Generation: 1, Seq: 1})
 	}},
 	{"save a task that waits", func(ctx context.Context, s *sqlite.Store) error {
-		return s.SaveTask(ctx, &engine.TaskState{TaskKey: engine.TaskKey{Run: "r", Generation: 1, Seq: 1}, Pending: true})
+		return s.SaveTask(ctx, &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1}, Pending: true})
 	}},
 	{"cancel a task", func(ctx context.Context, s *sqlite.Store) error {
-		return s.CancelTask(ctx, engine.TaskKey{Run: "r", Generation: 1, Seq: 1})
+		return s.CancelTask(ctx, port.TaskKey{Run: "r", Generation: 1, Seq: 1})
 	}},
 }
 
@@ -71,11 +71,11 @@ func TestAWriteThatDoesNotReachTheDiskIsNotAccepted(t *testing.T) {
 			s := begun(t)
 			for _, w := range accepted {
 				failOnce(what)
-				require.ErrorIs(t, w.write(t.Context(), s), engine.ErrUnavailable, "%s was accepted", w.name)
+				require.ErrorIs(t, w.write(t.Context(), s), port.ErrUnavailable, "%s was accepted", w.name)
 				require.Nil(t, disk.fails.Load(), "the disk did fail")
 				err := w.write(t.Context(), s)
 				if what == "flush" && (w.name == "create" || w.name == "put") && err != nil {
-					require.ErrorIs(t, err, engine.ErrTaken, "a commit whose flush failed may be there all the same")
+					require.ErrorIs(t, err, port.ErrTaken, "a commit whose flush failed may be there all the same")
 					continue
 				}
 				require.NoError(t, err, w.name)

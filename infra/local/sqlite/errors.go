@@ -7,15 +7,15 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 var (
-	errClosed   = fault("the store is closed", engine.ErrUnavailable)
+	errClosed   = fault("the store is closed", port.ErrUnavailable)
 	errMistyped = errors.New("a column has a value of another type than it was given")
 )
 
-// Error says which file, what happened, and what to do. errors.Is finds [engine.ErrUnavailable] in it where trying again
+// Error says which file, what happened, and what to do. errors.Is finds [port.ErrUnavailable] in it where trying again
 // may help.
 type Error struct {
 	message string
@@ -55,35 +55,35 @@ func explain(file string, err error) error {
 	}
 	switch primary(err) {
 	case sqlite3.SQLITE_FULL:
-		return fault("%s: the disk is full, nothing was stored: free some space, and it goes on by itself", file, engine.ErrUnavailable, err)
+		return fault("%s: the disk is full, nothing was stored: free some space, and it goes on by itself", file, port.ErrUnavailable, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fault("%s is in use by another process: stop that one, or choose another file", file, engine.ErrUnavailable, err)
+		return fault("%s is in use by another process: stop that one, or choose another file", file, port.ErrUnavailable, err)
 	case sqlite3.SQLITE_NOTADB:
 		return fault("%s is no database: choose another file, or move it away", file, err)
 	case sqlite3.SQLITE_CORRUPT:
 		return damaged(file, err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH:
-		return fault("%s cannot be opened for writing: check the permissions of the file and of its folder", file, engine.ErrUnavailable, err)
+		return fault("%s cannot be opened for writing: check the permissions of the file and of its folder", file, port.ErrUnavailable, err)
 	case sqlite3.SQLITE_TOOBIG:
-		return &engine.Error{Code: engine.TooLarge, Message: "over SQLite's limit of 1 GB for one value: pass a reference to it instead"}
+		return &port.Error{Code: port.TooLarge, Message: "over SQLite's limit of 1 GB for one value: pass a reference to it instead"}
 	case sqlite3.SQLITE_NOMEM:
-		return fault("%s: out of memory, nothing was stored: give the process more, or the machine less to do", file, engine.ErrUnavailable, err)
+		return fault("%s: out of memory, nothing was stored: give the process more, or the machine less to do", file, port.ErrUnavailable, err)
 	}
 	return fault("%s: the disk failed (%s), nothing is known to be stored: check the disk; it goes on by itself",
-		file, cause.Error(), engine.ErrUnavailable, err)
+		file, cause.Error(), port.ErrUnavailable, err)
 }
 
 func damaged(file string, cause error) error {
 	return fault("%s is damaged (%s): put a copy of it in its place, and delete %s-wal if that is there; or save what can be saved with "+
-		"`sqlite3 %s .recover`", file, cause.Error(), file, file, engine.ErrUnavailable, cause)
+		"`sqlite3 %s .recover`", file, cause.Error(), file, file, port.ErrUnavailable, cause)
 }
 
 // unavailable marks an error that prevented a write.
 func unavailable(err error) error {
-	if err == nil || errors.Is(err, engine.ErrUnavailable) {
+	if err == nil || errors.Is(err, port.ErrUnavailable) {
 		return err
 	}
-	return fault("%s", err.Error(), engine.ErrUnavailable, err)
+	return fault("%s", err.Error(), port.ErrUnavailable, err)
 }
 
 // primary gives the first byte of SQLite's extended code; 0 for other errors.

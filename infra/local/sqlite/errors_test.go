@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -94,7 +94,7 @@ func TestFileInUse(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	_, err := sqlite.Open(s.Path(), sqlite.Options{})
 	require.ErrorContains(t, err, s.Path()+" is in use by another process: stop that one")
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.NoError(t, s.Close())
 	open(t, s.Path(), sqlite.Options{})
 }
@@ -105,9 +105,9 @@ func TestClosed(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, s.Create(t.Context(), summary, start), engine.ErrUnavailable)
+	require.ErrorIs(t, s.Create(t.Context(), summary, start), port.ErrUnavailable)
 	_, err := s.Records(t.Context(), "r", 1, 0)
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.NoFileExists(t, s.Path()+"-wal", "all is in the one file")
 }
 
@@ -120,28 +120,28 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, s.Limit(pages+4))
 	stored := 0
 	for err = nil; err == nil; {
-		if err = s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}); err == nil {
+		if err = s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}); err == nil {
 			stored++
 		}
 	}
-	require.ErrorIs(t, err, engine.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrUnavailable)
 	require.ErrorContains(t, err, s.Path()+": the disk is full, nothing was stored: free some space")
 	require.Positive(t, stored)
 	require.ErrorContains(t, s.Writable(), "the disk is full", "a try shows that it still is")
 	require.NoError(t, s.Delete(t.Context(), "r", []string{start.Key}))
-	view, err := s.Look(t.Context(), "r", engine.Position{})
+	view, err := s.Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, view.Records, stored)
 	require.Empty(t, view.Inbox, "it is deleted, if not on disk yet")
 
 	require.NoError(t, s.Limit(0))
 	require.NoError(t, s.Writable(), "a try shows that there is room again, though no caller has written since")
-	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}))
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}))
 	tasks, err := s.TasksOf(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, tasks, "the tries left nothing behind")
 	require.NoError(t, s.Close())
-	view, err = open(t, s.Path(), sqlite.Options{}).Look(t.Context(), "r", engine.Position{})
+	view, err = open(t, s.Path(), sqlite.Options{}).Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, view.Records, stored+1)
 	require.Empty(t, view.Inbox)
@@ -157,12 +157,12 @@ func TestFailedConnectionIsOpenedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), "r", []string{start.Key}))
 	require.NoError(t, s.Break())
-	view, err := s.Look(t.Context(), "r", engine.Position{})
+	view, err := s.Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, view.Inbox, 1)
-	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
-	require.ErrorIs(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(1)}), engine.ErrTaken)
-	view, err = s.Look(t.Context(), "r", engine.Position{})
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
+	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}), port.ErrTaken)
+	view, err = s.Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, view.Inbox, 1)
 	require.Len(t, view.Records, 1)
@@ -174,13 +174,13 @@ func TestAColumnOfAnotherTypeIsDamage(t *testing.T) {
 	for _, run := range []string{"a", "b", "c"} {
 		summary, start := newRun(run)
 		require.NoError(t, s.Create(t.Context(), summary, start))
-		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: run, Generation: 1, Record: newRecord(1)}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: run, Generation: 1, Record: newRecord(1)}))
 	}
 	require.NoError(t, s.Script("UPDATE record SET record = 'text' WHERE key >> 24 = 1; UPDATE inbox SET key = x'00' WHERE run = 2"))
-	_, err := s.Look(t.Context(), "a", engine.Position{})
+	_, err := s.Look(t.Context(), "a", port.Position{})
 	require.ErrorIs(t, err, history.ErrUnreadable)
-	_, err = s.Look(t.Context(), "b", engine.Position{})
+	_, err = s.Look(t.Context(), "b", port.Position{})
 	require.ErrorContains(t, err, s.Path()+" is damaged (a column has a value of another type")
-	_, err = s.Look(t.Context(), "c", engine.Position{})
+	_, err = s.Look(t.Context(), "c", port.Position{})
 	require.NoError(t, err)
 }

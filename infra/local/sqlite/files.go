@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // checkFiles is how often the store looks at its files while there are no writes.
@@ -48,7 +48,7 @@ func (s *Store) checkLost() error {
 	case !there(s.file, s.files.database):
 		s.lost = fault("%s was deleted or replaced while this server has it open: nothing more is accepted. "+
 			"Stop the server, put the file or a backup in its place, delete %s-wal, and start again",
-			s.file, s.file, engine.ErrUnavailable)
+			s.file, s.file, port.ErrUnavailable)
 		return s.lost
 	case !there(s.file+"-wal", s.files.log):
 		if err := s.db.script("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -39,7 +39,7 @@ func TestALogThatIsDeletedWhileTheStoreIsOpenLosesNothing(t *testing.T) {
 				if n%2 == 0 {
 					require.NoError(t, spoil(s.Path()+"-wal"))
 				}
-				require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
+				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
 				require.Equal(t, n, afterAKill(t, s))
 			}
 			require.NoError(t, spoil(s.Path()+"-wal"))
@@ -65,8 +65,8 @@ func TestADatabaseThatIsDeletedWhileTheStoreIsOpen(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	require.NoError(t, os.Remove(s.Path()))
 	for n := range 3 {
-		err := s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(n + 1)})
-		require.ErrorIs(t, err, engine.ErrUnavailable)
+		err := s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n + 1)})
+		require.ErrorIs(t, err, port.ErrUnavailable)
 		require.ErrorContains(t, err, "was deleted or replaced while this server has it open")
 	}
 	require.NoFileExists(t, s.Path())
@@ -85,6 +85,6 @@ func TestALogThatIsLostBetweenTwoProcesses(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file+"-wal", nil, 0o600))
 	s := open(t, file, sqlite.Options{})
-	_, err := s.Look(t.Context(), "r", engine.Position{})
-	require.ErrorIs(t, err, engine.ErrNoRun, "it was in the log")
+	_, err := s.Look(t.Context(), "r", port.Position{})
+	require.ErrorIs(t, err, port.ErrNoRun, "it was in the log")
 }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
@@ -35,11 +35,11 @@ type run struct {
 	loaded  bool          // all of it is here, not just the items that are not durable
 	placed  bool          // what pinToWrite gives is here: number, stream, last, and the columns' part of summary
 	gone    bool          // it was deleted
-	summary *engine.Summary
+	summary *port.Summary
 	stream  int64 // of the current generation
 	last    int   // the number of its last record
 	bytes   int
-	inbox   map[string]engine.Item
+	inbox   map[string]port.Item
 	// broken says why the summary has no more than what the columns beside it say, if that is so; and unreadable why items in the
 	// inbox have no event. Nobody looks at such a run; but mail is still filed, and it is shown, and can be blocked.
 	broken     error
@@ -249,7 +249,7 @@ func (h *hotRuns) forget(name string) {
 }
 
 // summarize replaces the summary.
-func (h *hotRuns) summarize(r *run, summary *engine.Summary) {
+func (h *hotRuns) summarize(r *run, summary *port.Summary) {
 	change := summary.Bytes() - r.summary.Bytes()
 	r.summary = summary
 	h.count(r, change)
@@ -264,10 +264,10 @@ func (h *hotRuns) count(r *run, change int) {
 }
 
 // keep puts an item into the inbox of a run.
-func (h *hotRuns) keep(r *run, item engine.Item) {
+func (h *hotRuns) keep(r *run, item port.Item) {
 	h.remove(r, item.Key)
 	if r.inbox == nil {
-		r.inbox = map[string]engine.Item{}
+		r.inbox = map[string]port.Item{}
 	}
 	r.inbox[item.Key] = item
 	if item.Durable {
@@ -276,7 +276,7 @@ func (h *hotRuns) keep(r *run, item engine.Item) {
 }
 
 // remove takes an item out of the inbox of a run, and says which one it was.
-func (h *hotRuns) remove(r *run, key string) (item engine.Item, there bool) {
+func (h *hotRuns) remove(r *run, key string) (item port.Item, there bool) {
 	if item, there = r.inbox[key]; there {
 		delete(r.inbox, key)
 		if item.Durable {
@@ -313,7 +313,7 @@ func (s *Store) load(ctx context.Context, db *connection, name string) (*run, er
 	var found storedSummary
 	err := db.rows(withPlace+summaryColumns+" FROM run WHERE run = ?", func(row []driver.Value) bool {
 		r, found = newRun(name, row), summaryOf(row[3:])
-		r.loaded, r.inbox = true, map[string]engine.Item{}
+		r.loaded, r.inbox = true, map[string]port.Item{}
 		return false
 	}, name)
 	if err == nil && r == nil {
@@ -329,7 +329,7 @@ func (s *Store) load(ctx context.Context, db *connection, name string) (*run, er
 	var failed error // it was not found out whether it can be read
 	decoder := &history.Decoder{}
 	err = db.rows("SELECT key, stamp, event FROM inbox WHERE run = ?", func(row []driver.Value) bool {
-		item := engine.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
+		item := port.Item{Key: row[0].(string), Stamp: row[1].(int64), Durable: true}
 		text := blob(row[2])
 		event, unreadable := seal.Decode(ctx, s.options.Codec, name, decoder, func(d *history.Decoder) (history.Event, error) { return d.Event(text) })
 		switch {
@@ -353,4 +353,4 @@ func (s *Store) load(ctx context.Context, db *connection, name string) (*run, er
 	return r, err
 }
 
-func noRun(name string) error { return fmt.Errorf("run %q: %w", name, engine.ErrNoRun) }
+func noRun(name string) error { return fmt.Errorf("run %q: %w", name, port.ErrNoRun) }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -27,7 +27,7 @@ func TestColdRunsHoldNoMemory(t *testing.T) {
 	}
 	require.Equal(t, 5+4, s.InMemory(), "hot runs, and those with items that are only in memory")
 	for i := range 40 {
-		view, err := s.Look(t.Context(), fmt.Sprint("r", i), engine.Position{})
+		view, err := s.Look(t.Context(), fmt.Sprint("r", i), port.Position{})
 		require.NoError(t, err)
 		want := 1
 		if i%10 == 0 {
@@ -73,25 +73,25 @@ func TestSizeReadsNoValue(t *testing.T) {
 			require.InDelta(t, 10_000_000, bytes, 2000, name)
 		}), 1_000_000, name)
 		_, err := size(t.Context(), "none")
-		require.ErrorIs(t, err, engine.ErrNoRun, name)
+		require.ErrorIs(t, err, port.ErrNoRun, name)
 	}
 }
 
 // TestWritesReadNoValue: a large run that is not in memory is not read for each of its writes.
 func TestWritesReadNoValue(t *testing.T) {
 	s := longRun(t)
-	before, err := s.Look(t.Context(), "long", engine.Position{})
+	before, err := s.Look(t.Context(), "long", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, before.Inbox, 1)
 	require.Less(t, allocates(func() {
-		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}))
 		require.NoError(t, s.Delete(t.Context(), "long", []string{before.Inbox[0].Key}))
 		require.NoError(t, s.DeleteLog(t.Context(), "long", 7))
 	}), 1_000_000)
-	require.ErrorIs(t, s.Put(t.Context(), &engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}), engine.ErrTaken)
-	require.ErrorIs(t, s.Put(t.Context(), &engine.Commit{Run: "none", Generation: 1, Record: &history.Record{Number: 1}}), engine.ErrNoRun)
-	require.ErrorIs(t, s.Discard(t.Context(), "long", 2, []string{"start#2"}), engine.ErrTaken)
-	after, err := s.Look(t.Context(), "long", engine.Position{})
+	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}), port.ErrTaken)
+	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "none", Generation: 1, Record: &history.Record{Number: 1}}), port.ErrNoRun)
+	require.ErrorIs(t, s.Discard(t.Context(), "long", 2, []string{"start#2"}), port.ErrTaken)
+	after, err := s.Look(t.Context(), "long", port.Position{})
 	require.NoError(t, err)
 	require.Empty(t, after.Inbox, "a deleted item does not show again before it is flushed")
 	require.Len(t, after.Records, 1)
@@ -99,7 +99,7 @@ func TestWritesReadNoValue(t *testing.T) {
 
 	ended := *after.Summary
 	ended.Status, ended.Closed = history.Completed, time.Now().Add(-time.Hour)
-	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 2}, Summary: &ended}))
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 2}, Summary: &ended}))
 	require.Less(t, allocates(func() {
 		deleted, err := s.DeleteClosed(t.Context(), time.Now(), 100)
 		require.NoError(t, err)
@@ -115,11 +115,11 @@ func TestDeleteClosed(t *testing.T) {
 			summary.Started = began.Add(time.Duration(i) * time.Minute)
 			require.NoError(t, s.Create(t.Context(), summary, start))
 			for n := range 100 {
-				require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: summary.Run, Generation: 1, Record: recordOf(n+1, 1000)}))
+				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: recordOf(n+1, 1000)}))
 			}
-			require.NoError(t, s.SaveTask(t.Context(), &engine.TaskState{TaskKey: engine.TaskKey{Run: summary.Run, Generation: 1, Seq: 1}, Pending: true}))
+			require.NoError(t, s.SaveTask(t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: summary.Run, Generation: 1, Seq: 1}, Pending: true}))
 			if i%4 != 0 {
-				require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: summary.Run, Generation: 1, Record: newRecord(101), Summary: ended(summary)}))
+				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(101), Summary: ended(summary)}))
 			}
 		}
 	}
@@ -132,13 +132,13 @@ func TestDeleteClosed(t *testing.T) {
 	require.Equal(t, 4, deleted, "those that ended at minutes 61, 62, 63, 65, 66, 67, 69, without the three")
 	for i, gone := range map[int]bool{0: false, 1: true, 4: false, 9: true, 10: false, 19: false} {
 		run := fmt.Sprint("a", i)
-		_, err := s.Look(t.Context(), run, engine.Position{})
+		_, err := s.Look(t.Context(), run, port.Position{})
 		records, reading := s.Records(t.Context(), run, 1, 0)
 		require.NoError(t, reading)
 		tasks, reading := s.TasksOf(t.Context(), run)
 		require.NoError(t, reading)
 		if gone {
-			require.ErrorIs(t, err, engine.ErrNoRun)
+			require.ErrorIs(t, err, port.ErrNoRun)
 			require.Empty(t, records)
 			require.Empty(t, tasks)
 			continue
@@ -149,7 +149,7 @@ func TestDeleteClosed(t *testing.T) {
 	}
 	summary, start := newRun("a1")
 	require.NoError(t, s.Create(t.Context(), summary, start), "its id is free again")
-	require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "a1", Generation: 1, Record: newRecord(1)}))
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "a1", Generation: 1, Record: newRecord(1)}))
 
 	before, err := s.Pages()
 	require.NoError(t, err)
@@ -162,8 +162,8 @@ func TestDeleteClosed(t *testing.T) {
 }
 
 // volatile is an item that is not durable.
-func volatile(seq int64) engine.Item {
+func volatile(seq int64) port.Item {
 	event := &history.TimerFired{Seq: seq}
 	history.File(event, "f")
-	return engine.Item{Key: event.Key(1), Event: event, Stamp: seq}
+	return port.Item{Key: event.Key(1), Event: event, Stamp: seq}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)"
@@ -14,7 +14,7 @@ const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)
 var errThere = errors.New("there already")
 
 // File flushes durable items, and keeps others in memory. The event must not be changed afterwards: readers share it.
-func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp int64, there bool, err error) {
+func (s *Store) File(ctx context.Context, name string, item port.Item) (stamp int64, there bool, err error) {
 	r, err := s.pin(ctx, name)
 	if err != nil {
 		return 0, false, err
@@ -53,7 +53,7 @@ func (s *Store) File(ctx context.Context, name string, item engine.Item) (stamp 
 type filing struct {
 	s     *Store
 	r     *run
-	item  engine.Item
+	item  port.Item
 	event []byte
 }
 
@@ -83,7 +83,7 @@ func (s *Store) Delete(ctx context.Context, name string, keys []string) error {
 func (s *Store) Discard(ctx context.Context, name string, generation int, keys []string) error {
 	return s.deleteIf(ctx, name, keys, func(r *run) error {
 		if present := r.summary.Generation; present != generation {
-			return fmt.Errorf("run %q is in generation %d: %w", name, present, engine.ErrTaken)
+			return fmt.Errorf("run %q is in generation %d: %w", name, present, port.ErrTaken)
 		}
 		return nil
 	})
@@ -92,7 +92,7 @@ func (s *Store) Discard(ctx context.Context, name string, generation int, keys [
 // deleteIf takes items out of the inbox if nothing is to be said against it, which is asked while nobody else changes the run.
 func (s *Store) deleteIf(ctx context.Context, name string, keys []string, against func(*run) error) error {
 	r, err := s.pinToWrite(ctx, name)
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, port.ErrNoRun) {
 		return nil
 	} else if err != nil {
 		return err

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
-type position = engine.Position
+type position = port.Position
 
 // noteKey is a note's place: a run's number is never used again.
 type noteKey struct {
@@ -20,9 +20,9 @@ type noteKey struct {
 }
 
 // Note rides along with the next write, before deletions that are asked for later.
-func (s *Store) Note(ctx context.Context, name string, notes []engine.Note) error {
+func (s *Store) Note(ctx context.Context, name string, notes []port.Note) error {
 	r, err := s.pin(ctx, name)
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, port.ErrNoRun) {
 		return nil
 	} else if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Store) Note(ctx context.Context, name string, notes []engine.Note) erro
 type noting struct {
 	s        *Store
 	r        *run
-	notes    []engine.Note
+	notes    []port.Note
 	versions []int // in the overlay
 }
 
@@ -64,9 +64,9 @@ func (n *noting) publish() {
 	n.s.hot.release(n.r)
 }
 
-func (s *Store) Noted(ctx context.Context, name, key string) (at engine.Position, err error) {
+func (s *Store) Noted(ctx context.Context, name, key string) (at port.Position, err error) {
 	r, err := s.pin(ctx, name)
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, port.ErrNoRun) {
 		return at, nil
 	} else if err != nil {
 		return at, err
@@ -77,16 +77,16 @@ func (s *Store) Noted(ctx context.Context, name, key string) (at engine.Position
 	}
 	err = s.read(ctx, func(db *connection) error {
 		return db.rows("SELECT generation, record FROM note WHERE run = ? AND key = ?", func(row []driver.Value) bool {
-			at = engine.Position{Generation: int(row[0].(int64)), Record: int(row[1].(int64))}
+			at = port.Position{Generation: int(row[0].(int64)), Record: int(row[1].(int64))}
 			return false
 		}, r.number, key)
 	})
 	return at, err
 }
 
-func (s *Store) Item(ctx context.Context, name, key string) (*engine.Item, error) {
+func (s *Store) Item(ctx context.Context, name, key string) (*port.Item, error) {
 	r, err := s.pin(ctx, name)
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, port.ErrNoRun) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *Store) Item(ctx context.Context, name, key string) (*engine.Item, error
 	return &item, nil
 }
 
-func (s *Store) Record(ctx context.Context, name string, at engine.Position) (*history.Record, error) {
+func (s *Store) Record(ctx context.Context, name string, at port.Position) (*history.Record, error) {
 	stream, err := s.streamOf(ctx, name, at.Generation)
 	if err != nil || stream == 0 || at.Record > maxNumber {
 		return nil, err

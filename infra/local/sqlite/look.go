@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
@@ -16,17 +16,17 @@ import (
 const pageBytes = 1 << 20
 
 // Look costs no statement where the run was active lately and the caller knows its last record.
-func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*engine.View, error) {
+func (s *Store) Look(ctx context.Context, name string, known port.Position) (*port.View, error) {
 	r, err := s.pin(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer s.hot.unpin(r)
 	s.hot.mu.Lock()
-	view := &engine.View{Summary: clone(r.summary)}
+	view := &port.View{Summary: clone(r.summary)}
 	err = r.broken
 	if len(r.inbox) > 0 {
-		view.Inbox = make([]engine.Item, 0, len(r.inbox))
+		view.Inbox = make([]port.Item, 0, len(r.inbox))
 		for key, item := range r.inbox {
 			if item.Event == nil && err == nil {
 				err = r.unreadable[key]
@@ -39,7 +39,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	if err != nil {
 		return nil, err
 	}
-	if known == engine.Newest {
+	if known == port.Newest {
 		if last > 0 {
 			view.Records, view.More, err = s.pageBefore(ctx, name, stream, view.Summary.Generation, math.MaxInt)
 		}
@@ -55,7 +55,7 @@ func (s *Store) Look(ctx context.Context, name string, known engine.Position) (*
 	return view, err
 }
 
-func (s *Store) Summary(ctx context.Context, name string) (*engine.Summary, error) {
+func (s *Store) Summary(ctx context.Context, name string) (*port.Summary, error) {
 	r, err := s.pin(ctx, name)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (s *Store) page(ctx context.Context, name string, stream int64, generation,
 // pageBefore is page from the end of the log.
 func (s *Store) pageBefore(ctx context.Context, name string, stream int64, generation, before int) (records []*history.Record, more bool, err error) {
 	p := &page{store: s, run: name, generation: generation, decode: (*history.Decoder).RecordWithCheckpoint}
-	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key DESC", engine.NewestRecords,
+	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key DESC", port.NewestRecords,
 		place(stream, 0), place(stream, min(max(0, before-1), maxNumber)))
 	if err == nil {
 		err = p.open(ctx)

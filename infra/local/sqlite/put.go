@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
 // Put stores records of numbers up to 16,777,215.
-func (s *Store) Put(ctx context.Context, commit *engine.Commit) error {
+func (s *Store) Put(ctx context.Context, commit *port.Commit) error {
 	if rec := commit.Record; rec != nil && (rec.Number < 1 || rec.Number > maxNumber) {
-		return &engine.Error{Code: engine.TooLarge, Message: fmt.Sprintf(
+		return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf(
 			"record %d of run %q: numbers go from 1 to %d; continue as new before that", rec.Number, commit.Run, maxNumber)}
 	}
 	r, err := s.pinToWrite(ctx, commit.Run)
@@ -54,7 +54,7 @@ var spaces = sync.Pool{New: func() any { return new([]byte) }}
 type putting struct {
 	s      *Store
 	r      *run
-	commit *engine.Commit
+	commit *port.Commit
 	record []byte // nil: none
 	row    row    // without a summary: none
 	next   []byte // nil: none, or not durable
@@ -75,7 +75,7 @@ func (p *putting) apply(db *connection) error {
 	if p.record != nil {
 		_, err := db.exec("INSERT INTO record(key, record) VALUES(?, ?)", place(stream, p.commit.Record.Number), p.record)
 		if conflicts(err) {
-			return fmt.Errorf("record %d of generation %d of run %q: %w", p.commit.Record.Number, p.commit.Generation, p.r.name, engine.ErrTaken)
+			return fmt.Errorf("record %d of generation %d of run %q: %w", p.commit.Record.Number, p.commit.Generation, p.r.name, port.ErrTaken)
 		} else if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (p *putting) replace(db *connection, stream int64) error {
 				return err
 			}
 		}
-		return fmt.Errorf("run %q is no longer in generation %d: %w", p.r.name, p.commit.Generation, engine.ErrTaken)
+		return fmt.Errorf("run %q is no longer in generation %d: %w", p.r.name, p.commit.Generation, port.ErrTaken)
 	}
 	if next {
 		_, err = db.exec("INSERT OR REPLACE INTO generation(run, generation, stream) VALUES(?, ?, ?)",
@@ -147,7 +147,7 @@ func (r *run) streamOf(db *connection, generation int) (int64, error) {
 	return db.number("SELECT stream FROM generation WHERE run = ? AND generation = ?", r.number, int64(generation))
 }
 
-func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engine.Item) error {
+func (s *Store) Create(ctx context.Context, summary *port.Summary, start port.Item) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Store) Create(ctx context.Context, summary *engine.Summary, start engin
 type creating struct {
 	s     *Store
 	row   row
-	start engine.Item
+	start port.Item
 	event []byte // nil: not durable
 	r     *run
 }
@@ -201,4 +201,4 @@ func (c *creating) publish() {
 	c.s.hot.keep(c.r, c.start)
 }
 
-func taken(name string) error { return fmt.Errorf("run %q: %w", name, engine.ErrTaken) }
+func taken(name string) error { return fmt.Errorf("run %q: %w", name, port.ErrTaken) }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // So much is deleted while other writers wait: records, and runs without their records. Either takes about 3 ms.
@@ -62,7 +62,7 @@ func (s *Store) deleteRuns(ctx context.Context, names []string, before time.Time
 	}()
 	for _, name := range names {
 		r, err := s.pinToWrite(ctx, name) // many at a time: their values would fill the memory
-		if errors.Is(err, engine.ErrNoRun) {
+		if errors.Is(err, port.ErrNoRun) {
 			continue
 		} else if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (e *expiring) publish() {
 // DeleteLog has the records deleted by the next DeleteClosed.
 func (s *Store) DeleteLog(ctx context.Context, name string, generation int) error {
 	r, err := s.pinToWrite(ctx, name)
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, port.ErrNoRun) {
 		return nil
 	} else if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -17,7 +17,7 @@ func fill(t *testing.T, s *sqlite.Store, runs int) {
 	for i := range runs {
 		summary, start := newRun(fmt.Sprint("r", i))
 		require.NoError(t, s.Create(t.Context(), summary, start))
-		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1), Summary: ended(summary)}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1), Summary: ended(summary)}))
 	}
 }
 
@@ -31,7 +31,7 @@ func TestDeletedRunsShareFlushes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, runs, deleted)
 	require.Less(t, s.Flushes()-before, int64(runs/10))
-	page, _, err := s.List(t.Context(), engine.ListQuery{})
+	page, _, err := s.List(t.Context(), port.ListQuery{})
 	require.NoError(t, err)
 	require.Empty(t, page)
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/engine/enginetest"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/port/porttest"
+	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	"github.com/reprise-run/reprise/core/seal"
-	"github.com/reprise-run/reprise/infra/local/memory"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -33,20 +33,20 @@ func codec(tb testing.TB, lines ...string) seal.Codec {
 
 // TestSealedStore: a store that seals is a store like others.
 func TestSealedStore(t *testing.T) {
-	enginetest.TestStores(t, func(t *testing.T) enginetest.Stores {
+	porttest.TestStores(t, func(t *testing.T) porttest.Stores {
 		t.Helper()
 		options := sqlite.Options{HotRuns: 1, Codec: codec(t, keyOf("a"))}
 		return stores(t, open(t, t.TempDir(), options), options)
-	}, enginetest.Capabilities{Forgets: true, Refuses: true})
+	}, porttest.Capabilities{Forgets: true, Refuses: true})
 }
 
 // TestSealedSameAsMemory does the same random operations on a store that seals and on one that does not.
 func TestSealedSameAsMemory(t *testing.T) {
 	options := sqlite.Options{HotRuns: 3, Codec: codec(t, keyOf("a"))}
 	m := memory.New()
-	want := enginetest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
-	enginetest.TestSame(t, want, stores(t, open(t, t.TempDir(), options), options), enginetest.Likeness{
-		Capabilities: enginetest.Capabilities{Forgets: true, Refuses: true}, Runs: 12, Steps: 500, Ties: true, Large: true})
+	want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
+	porttest.TestSame(t, want, stores(t, open(t, t.TempDir(), options), options), porttest.Likeness{
+		Capabilities: porttest.Capabilities{Forgets: true, Refuses: true}, Runs: 12, Steps: 500, Ties: true, Large: true})
 }
 
 // TestNoValueIsInTheFile writes a marker wherever an author's or a caller's value can be, and looks for it in the files.
@@ -59,7 +59,7 @@ func TestNoValueIsInTheFile(t *testing.T) {
 		}
 		folder := t.TempDir()
 		s := open(t, folder, options)
-		enginetest.WriteEverywhere(t, stores(t, s, options), marker)
+		porttest.WriteEverywhere(t, stores(t, s, options), marker)
 		require.NoError(t, s.Close())
 		found := 0
 		files, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -90,7 +90,7 @@ func TestWithoutItsKeyAStoreIsNotOpened(t *testing.T) {
 	}
 	s, err := reopen(keyOf("a"))
 	require.NoError(t, err)
-	enginetest.WriteEverywhere(t, enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, "value")
+	porttest.WriteEverywhere(t, porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, "value")
 	want, err := s.Summary(t.Context(), "everywhere")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
@@ -112,7 +112,7 @@ func TestWithoutItsKeyAStoreIsNotOpened(t *testing.T) {
 
 	s, err = reopen(keyOf("b"), keyOf("a"))
 	require.NoError(t, err)
-	require.NoError(t, s.Create(t.Context(), &engine.Summary{Run: "new", Workflow: "w", Generation: 1, Status: history.Running, Started: began}, engine.Item{
+	require.NoError(t, s.Create(t.Context(), &port.Summary{Run: "new", Workflow: "w", Generation: 1, Status: history.Running, Started: began}, port.Item{
 		Key: "start#1", Event: &history.Started{Generation: 1, Workflow: "w"}, Durable: true}))
 	deleted, err := s.DeleteClosed(t.Context(), began.Add(1000*time.Hour), 100)
 	require.NoError(t, err)
@@ -127,12 +127,12 @@ func TestWithoutItsKeyAStoreIsNotOpened(t *testing.T) {
 func TestValuesFromBeforeAreRead(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
-	enginetest.WriteEverywhere(t, enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, "value")
-	want, err := s.Look(t.Context(), "everywhere", engine.Position{})
+	porttest.WriteEverywhere(t, porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, "value")
+	want, err := s.Look(t.Context(), "everywhere", port.Position{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	s = open(t, folder, sqlite.Options{Codec: codec(t, keyOf("a"))})
-	got, err := s.Look(t.Context(), "everywhere", engine.Position{})
+	got, err := s.Look(t.Context(), "everywhere", port.Position{})
 	require.NoError(t, err)
 	require.Equal(t, want.Summary, got.Summary)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 )
 
-var _ engine.Sizer = (*Store)(nil)
+var _ port.Sizer = (*Store)(nil)
 
 // Size adds lengths that SQLite knows without reading the values. What is hot, and without a log,
 // costs no statement.
@@ -24,7 +24,7 @@ func (s *Store) SizeOfNewest(ctx context.Context, name string) (size int64, err 
 		err = db.rows(lengths+" DESC", func(row []driver.Value) bool {
 			size += row[0].(int64)
 			count++
-			return size <= pageBytes && count < engine.NewestRecords
+			return size <= pageBytes && count < port.NewestRecords
 		}, place(stream, 0), place(stream, maxNumber))
 		return size, err
 	})

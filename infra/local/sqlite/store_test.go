@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/reprise-run/reprise/core/engine/enginetest"
+	"github.com/reprise-run/reprise/core/port/porttest"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -21,18 +21,18 @@ func TestMain(m *testing.M) {
 func TestStore(t *testing.T) {
 	for name, options := range map[string]sqlite.Options{"hot": {}, "cold": {HotRuns: 1}} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.TestStores(t, func(t *testing.T) enginetest.Stores {
+			porttest.TestStores(t, func(t *testing.T) porttest.Stores {
 				t.Helper()
 				return stores(t, open(t, t.TempDir(), options), options)
-			}, enginetest.Capabilities{Forgets: true, Refuses: true})
+			}, porttest.Capabilities{Forgets: true, Refuses: true})
 		})
 	}
 }
 
-func stores(t *testing.T, s *sqlite.Store, options sqlite.Options) enginetest.Stores {
+func stores(t *testing.T, s *sqlite.Store, options sqlite.Options) porttest.Stores {
 	t.Helper()
-	return enginetest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed,
-		TamperRecord: s.TamperRecord, TamperItem: s.TamperItem, TamperSummary: s.TamperSummary, Reopen: func(t *testing.T) enginetest.Stores {
+	return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, DeleteClosed: s.DeleteClosed,
+		TamperRecord: s.TamperRecord, TamperItem: s.TamperItem, TamperSummary: s.TamperSummary, Reopen: func(t *testing.T) porttest.Stores {
 			t.Helper()
 			require.NoError(t, s.Close())
 			return stores(t, open(t, s.Path(), options), options)

@@ -8,21 +8,21 @@ import (
 	"math"
 	"time"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
 // row is a summary as the table of runs has it.
 type row struct {
-	*engine.Summary
+	*port.Summary
 	started, closed int64
 	block           any // []byte, or nil for none
 	attributes      any // likewise
 	text            []byte
 }
 
-func (s *Store) newRow(ctx context.Context, summary *engine.Summary) (row, error) {
+func (s *Store) newRow(ctx context.Context, summary *port.Summary) (row, error) {
 	r := row{Summary: summary, started: nanoseconds(summary.Started)}
 	if summary.Status.Closed() {
 		r.closed = max(1, nanoseconds(summary.Closed))
@@ -33,7 +33,7 @@ func (s *Store) newRow(ctx context.Context, summary *engine.Summary) (row, error
 	}
 	apart := *summary
 	apart.Blocked = nil
-	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeSummary(e, &apart) })
+	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeSummary(e, &apart) })
 	if err != nil {
 		return r, err
 	}
@@ -45,11 +45,11 @@ func (s *Store) newRow(ctx context.Context, summary *engine.Summary) (row, error
 	return r, nil
 }
 
-func (s *Store) encodeBlock(ctx context.Context, run string, block *engine.Block) (any, error) {
+func (s *Store) encodeBlock(ctx context.Context, run string, block *port.Block) (any, error) {
 	if block == nil {
 		return nil, nil
 	}
-	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return engine.EncodeBlock(e, block) })
+	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return port.EncodeBlock(e, block) })
 }
 
 const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, block, workflow, attributes, summary)
@@ -93,8 +93,8 @@ func (r *row) update(db *connection, number int64, generation int, stream int64,
 // storedSummary is what the table of runs has of a summary.
 type storedSummary struct {
 	text  []byte
-	block []byte         // nil: none
-	apart engine.Summary // what columns say, too
+	block []byte       // nil: none
+	apart port.Summary // what columns say, too
 }
 
 // summaryColumns are what summaryOf reads, in its order.
@@ -104,7 +104,7 @@ const (
 )
 
 func summaryOf(row []driver.Value) storedSummary {
-	found := storedSummary{text: blob(row[0]), block: blob(row[1]), apart: engine.Summary{Run: row[2].(string), Generation: int(row[3].(int64)),
+	found := storedSummary{text: blob(row[0]), block: blob(row[1]), apart: port.Summary{Run: row[2].(string), Generation: int(row[3].(int64)),
 		Status: history.Status(row[4].(string)), Started: time.Unix(0, row[5].(int64)).UTC(), Workflow: row[7].(string)}}
 	if closed := row[6].(int64); closed != 0 {
 		found.apart.Closed = time.Unix(0, closed).UTC()
@@ -114,17 +114,17 @@ func summaryOf(row []driver.Value) storedSummary {
 
 // decodeSummary reads a run's summary, and the block that stands beside it. Where the summary cannot be read, it gives what
 // the columns say, too.
-func (s *Store) decodeSummary(ctx context.Context, found storedSummary) (*engine.Summary, error) {
+func (s *Store) decodeSummary(ctx context.Context, found storedSummary) (*port.Summary, error) {
 	decoder, run := &history.Decoder{}, found.apart.Run
-	summary, err := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Summary, error) {
-		return engine.DecodeSummary(d, found.text)
+	summary, err := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*port.Summary, error) {
+		return port.DecodeSummary(d, found.text)
 	})
 	if err != nil {
 		summary, err = &found.apart, fmt.Errorf("the summary of run %q: %w", run, err)
 	}
 	if found.block != nil {
-		block, bad := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*engine.Block, error) {
-			return engine.DecodeBlock(d, found.block)
+		block, bad := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*port.Block, error) {
+			return port.DecodeBlock(d, found.block)
 		})
 		if summary.Blocked = block; bad != nil {
 			return summary, fmt.Errorf("the block of run %q: %w", run, bad)
@@ -138,7 +138,7 @@ func (s *Store) encodeEvent(ctx context.Context, run string, event history.Event
 }
 
 // clone makes a summary that shares nothing with another one that anybody changes: payloads and failures are values.
-func clone(s *engine.Summary) *engine.Summary {
+func clone(s *port.Summary) *port.Summary {
 	c := *s
 	c.Attributes = maps.Clone(s.Attributes)
 	if s.Blocked != nil {

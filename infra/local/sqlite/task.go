@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 )
 
-type taskKey = engine.TaskKey
+type taskKey = port.TaskKey
 
 // task is what is kept of one, or on its way to the table.
 type task struct {
@@ -24,7 +24,7 @@ type task struct {
 
 // SaveTask flushes the state of an activity that waits, for its next attempt or to be completed
 // from outside, or was asked to stop. Others only inform; they ride along.
-func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
+func (s *Store) SaveTask(ctx context.Context, state *port.TaskState) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -38,11 +38,11 @@ func (s *Store) SaveTask(ctx context.Context, state *engine.TaskState) error {
 }
 
 // CancelTask flushes.
-func (s *Store) CancelTask(ctx context.Context, key engine.TaskKey) error {
+func (s *Store) CancelTask(ctx context.Context, key port.TaskKey) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	text, err := s.encodeTask(ctx, &engine.TaskState{TaskKey: key})
+	text, err := s.encodeTask(ctx, &port.TaskState{TaskKey: key})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Store) CancelTask(ctx context.Context, key engine.TaskKey) error {
 	})
 }
 
-func (s *Store) DeleteTask(ctx context.Context, key engine.TaskKey) error {
+func (s *Store) DeleteTask(ctx context.Context, key port.TaskKey) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (t *tasking) apply(db *connection) (err error) {
 
 func (t *tasking) publish() { t.s.tasks.done(t.key, t.version) }
 
-func (s *Store) LoadTask(ctx context.Context, key engine.TaskKey) (*engine.TaskState, error) {
+func (s *Store) LoadTask(ctx context.Context, key port.TaskKey) (*port.TaskState, error) {
 	p, there := s.tasks.get(key)
 	found := p.value
 	if !there || found.stored {
@@ -141,7 +141,7 @@ func (t task) over(row []driver.Value) task {
 	return t
 }
 
-func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, error) {
+func (s *Store) TasksOf(ctx context.Context, name string) ([]*port.TaskState, error) {
 	found := map[taskKey]task{}
 	err := s.read(ctx, func(db *connection) error {
 		for key, p := range s.tasks.all() { // while nothing is committed, so that none is in neither
@@ -160,7 +160,7 @@ func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, 
 	if err != nil {
 		return nil, err
 	}
-	var states []*engine.TaskState
+	var states []*port.TaskState
 	for _, key := range slices.SortedFunc(maps.Keys(found), func(a, b taskKey) int {
 		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Seq, b.Seq))
 	}) {
@@ -176,13 +176,13 @@ func (s *Store) TasksOf(ctx context.Context, name string) ([]*engine.TaskState, 
 	return states, nil
 }
 
-func (s *Store) encodeTask(ctx context.Context, state *engine.TaskState) ([]byte, error) {
-	return seal.Encode(ctx, s.options.Codec, state.Run, func(e history.Encoder) ([]byte, error) { return engine.EncodeTask(e, state) })
+func (s *Store) encodeTask(ctx context.Context, state *port.TaskState) ([]byte, error) {
+	return seal.Encode(ctx, s.options.Codec, state.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeTask(e, state) })
 }
 
-func (s *Store) decodeTask(ctx context.Context, run string, found task) (*engine.TaskState, error) {
-	state, err := seal.Decode(ctx, s.options.Codec, run, &history.Decoder{}, func(d *history.Decoder) (*engine.TaskState, error) {
-		return engine.DecodeTask(d, found.state)
+func (s *Store) decodeTask(ctx context.Context, run string, found task) (*port.TaskState, error) {
+	state, err := seal.Decode(ctx, s.options.Codec, run, &history.Decoder{}, func(d *history.Decoder) (*port.TaskState, error) {
+		return port.DecodeTask(d, found.state)
 	})
 	if err == nil && found.cancelled {
 		state.Cancelled = true

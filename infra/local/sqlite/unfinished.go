@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
 )
 
 // openStatuses are those of runs to which more can happen. A run that goes on in a new generation is running; the other
@@ -39,7 +39,7 @@ func (s *Store) Unfinished(ctx context.Context, cursor string) (runs []string, n
 }
 
 func noCursor(cursor string) error {
-	return &engine.Error{Code: engine.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
+	return &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
 }
 
 func (s *Store) open(ctx context.Context, part int, rest string) (runs []string, next string, err error) {

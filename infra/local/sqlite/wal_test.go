@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
@@ -25,7 +25,7 @@ func leave(t *testing.T, commits int) (database, log []byte) {
 	summary, start := newRun("r")
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	for n := 1; n <= commits; n++ {
-		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
 	}
 	database, err := os.ReadFile(s.Path())
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func found(t *testing.T, database, log []byte) (records int, err error) {
 		return 0, err
 	}
 	defer func() { require.NoError(t, s.Close()) }()
-	view, err := s.Look(t.Context(), "r", engine.Position{})
+	view, err := s.Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	for i, rec := range view.Records {
 		require.Equal(t, i+1, rec.Number)
@@ -117,7 +117,7 @@ func TestEarlierRoundsOfALogAreNoDamage(t *testing.T) {
 	summary, start := newRun("r")
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	for n := 1; n <= 200; n++ {
-		require.NoError(t, s.Put(t.Context(), &engine.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
 		if n%37 == 0 {
 			require.NoError(t, s.Script("PRAGMA wal_checkpoint"))
 		}

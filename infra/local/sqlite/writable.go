@@ -1,6 +1,8 @@
 package sqlite
 
-import "github.com/reprise-run/reprise/core/engine"
+import (
+	"github.com/reprise-run/reprise/core/port"
+)
 
 // Writable says why the last write failed: because the disk is full, for example. It tries another
 // write then, and blocks for as long as that takes; nil means that the store can be written to. After
@@ -17,7 +19,7 @@ type probe struct{}
 
 func (probe) apply(db *connection) error {
 	const room = 32 << 10
-	key := engine.TaskKey{Seq: -1} // of no run
+	key := port.TaskKey{Seq: -1} // of no run
 	if _, err := db.exec(saveTask, key.Run, int64(key.Generation), key.Seq, make([]byte, room), int64(0)); err != nil {
 		return err
 	}

@@ -1,0 +1,9 @@
+package port
+
+// Limits of what callers give. Each is an error that names it.
+const (
+	LongestID   = 200      // bytes, of a run or a mail
+	LongestName = 100      // bytes, of a workflow, signal, update, query, attribute, type of failure
+	LongestText = 64 << 10 // bytes, of a reason or a failure's message
+
+)
