@@ -154,9 +154,7 @@ func (w *world) newProcess(role string) *process {
 	if w.adjust != nil {
 		w.adjust(role, &config)
 	}
-	through := &calls{w, p}
-	e, err := engine.New(port.Ports{Runs: through, Directory: through, Due: through, Tasks: through, Queue: through, Clock: &p.clock, Authors: p,
-		NewID: w.newID, Together: w.together}, config)
+	e, err := engine.New(w.ports(p), config)
 	require.NoError(w.t, err)
 	p.engine = e
 	w.mu.Lock()
@@ -306,29 +304,29 @@ var (
 )
 
 // call makes one external call, or has it fail.
-func (w *world) call(ctx context.Context, p *process, op, subject, detail string, do func() error) error {
+func (w *world) call(ctx context.Context, p *process, call port.Call, do func() error) error {
 	w.mu.Lock()
 	if p.dead {
 		w.mu.Unlock()
 		return errDead
 	}
 	w.calls++
-	w.made[op]++
-	f := w.match(p, op, subject)
+	w.made[call.Operation]++
+	f := w.match(p, call.Operation, call.Run)
 	if f == nil {
-		w.note("%s %s %s %s", p.name, op, subject, detail)
+		w.note("%s %s %s %s", p.name, call.Operation, call.Run, call.Detail)
 	} else {
-		w.note("%s %s %s %s: %s", p.name, op, subject, detail, f.kind)
+		w.note("%s %s %s %s: %s", p.name, call.Operation, call.Run, call.Detail, f.kind)
 	}
 	w.mu.Unlock()
 	if f == nil {
 		err := w.happen(ctx, p, do)
 		if err == nil {
-			w.locked(func() { noteSuccess(ctx, op+" "+subject) })
+			w.locked(func() { noteSuccess(ctx, call.Operation+" "+call.Run) })
 		}
 		return err
 	}
-	w.locked(func() { noteFailure(ctx, f.kind, op+" "+subject) })
+	w.locked(func() { noteFailure(ctx, f.kind, call.Operation+" "+call.Run) })
 	switch f.kind {
 	case pause:
 		select {

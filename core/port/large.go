@@ -15,7 +15,7 @@ const (
 	LongestListed = 2 << 10
 	// LongestShown is how many bytes such a value has at most where one run is shown.
 	LongestShown = 64 << 10
-	// preview is how many bytes are shown of a value that is left out.
+	// LongestPreview is how many bytes are shown of a value that is left out.
 	LongestPreview = 200
 )
 

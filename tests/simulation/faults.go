@@ -36,46 +36,17 @@ func (f fault) String() string {
 		"twice", "late", "unacknowledged", "cold start", "purged"}[f]
 }
 
-// Operations, as the coverage table shows them.
+// Operations, as the coverage table shows them, that are no calls of the engine's.
 const (
-	look        = "look"
-	records     = "records"
-	getSummary  = "summary"
-	sizeOf      = "size"
-	create      = "create"
-	file        = "file"
-	put         = "put"
-	remove      = "delete"
-	discard     = "discard"
-	removeLog   = "delete-log"
-	note        = "note"
-	noted       = "noted"
-	getItem     = "item"
-	getRecord   = "record"
-	block       = "block"
-	unblock     = "unblock"
-	list        = "list"
-	unfinished  = "unfinished"
-	putDue      = "put-due"
-	dueBefore   = "due-before"
-	deleteDue   = "delete-due"
-	saveTask    = "save-task"
-	cancelTask  = "cancel-task"
-	loadTask    = "load-task"
-	tasksOf     = "tasks-of"
-	deleteTask  = "delete-task"
-	sendResumes = "send-resumes"
-	sendTasks   = "send-tasks"
-	// What is no call of the engine's.
 	resumeMessage = "resume message"
 	taskMessage   = "task message"
 	processes     = "process"
 	queues        = "queues"
 )
 
-var storeCalls = []string{look, records, getSummary, sizeOf, create, file, put, remove, discard, removeLog, note, noted, getItem, getRecord, block, unblock, list, unfinished, putDue, dueBefore, deleteDue, saveTask, cancelTask, loadTask, tasksOf, deleteTask}
+var storeCalls = []string{port.OpLook, port.OpRecords, port.OpSummary, port.OpSize, port.OpCreate, port.OpFile, port.OpPut, port.OpDelete, port.OpDiscard, port.OpDeleteLog, port.OpNote, port.OpNoted, port.OpItem, port.OpRecord, port.OpBlock, port.OpUnblock, port.OpList, port.OpUnfinished, port.OpPutDue, port.OpDueBefore, port.OpDeleteDue, port.OpSaveTask, port.OpCancelTask, port.OpLoadTask, port.OpTasksOf, port.OpDeleteTask}
 
-var sends = []string{sendResumes, sendTasks}
+var sends = []string{port.OpSendResumes, port.OpSendTasks}
 
 var messages = []string{resumeMessage, taskMessage}
 
@@ -85,15 +56,15 @@ func (f fault) meets() []string {
 	case failsBefore, throttled, losesAnswer, diesBefore, diesAfter:
 		return append(slices.Clone(storeCalls), sends...)
 	case takenByItself:
-		return []string{create, put}
+		return []string{port.OpCreate, port.OpPut}
 	case sentInPart:
 		return sends
 	case stale: // of what DynamoDB's indexes show
-		return []string{list, unfinished}
+		return []string{port.OpList, port.OpUnfinished}
 	case short:
-		return []string{look, records}
+		return []string{port.OpLook, port.OpRecords}
 	case torn:
-		return []string{look}
+		return []string{port.OpLook}
 	case delivered2, late, unacknowledged:
 		return messages
 	case coldStart:
@@ -190,11 +161,11 @@ func rarity(kind fault, operation string) int {
 		return 10
 	}
 	switch operation {
-	case removeLog:
+	case port.OpDeleteLog:
 		return 20
-	case discard, note, getRecord, block, unblock, list, putDue, dueBefore, deleteDue, tasksOf:
+	case port.OpDiscard, port.OpNote, port.OpRecord, port.OpBlock, port.OpUnblock, port.OpList, port.OpPutDue, port.OpDueBefore, port.OpDeleteDue, port.OpTasksOf:
 		return 8
-	case noted, sizeOf, getItem, create, saveTask, cancelTask, loadTask, deleteTask, unfinished, sendTasks, taskMessage, processes:
+	case port.OpNoted, port.OpSize, port.OpItem, port.OpCreate, port.OpSaveTask, port.OpCancelTask, port.OpLoadTask, port.OpDeleteTask, port.OpUnfinished, port.OpSendTasks, taskMessage, processes:
 		return 3
 	}
 	return 1

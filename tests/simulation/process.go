@@ -65,9 +65,7 @@ func (s *simulation) newProcess(role string) *process {
 	if s.limits.memory > 0 {
 		p.memory = memory.New(s.limits.memory)
 	}
-	through := &calls{s, p}
-	p.engine = s.newEngine(port.Ports{Runs: through, Directory: through, Due: through, Tasks: through, Queue: through, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
-		Together: s.limits.together}, p)
+	p.engine = s.newEngine(s.ports(p), p)
 	s.mu.Lock()
 	s.processes = append(s.processes, p)
 	s.mu.Unlock()

@@ -37,6 +37,8 @@ type simulation struct {
 	mu          sync.Mutex
 	processes   []*process
 	parked      []*call
+	making      *call // the call that is answered now
+	most        int   // of its messages that are sent; 0: all
 	works       []*job
 	alarms      []*alarm
 	invocations []*invocation // under way

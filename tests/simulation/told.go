@@ -11,18 +11,18 @@ import (
 // respond answers a call. Its invocation remembers a call that failed, until the same call succeeds.
 func (c *call) respond(err error) {
 	if i := c.invocation; i != nil {
-		name := c.operation + " " + c.subject
+		name := c.Operation + " " + c.Run
 		switch {
-		case c.operation == saveTask && strings.HasPrefix(i.what, activates):
+		case c.Operation == port.OpSaveTask && strings.HasPrefix(i.what, activates):
 			// A step continues although its failed attempts were not stored.
-		case c.operation == sizeOf:
+		case c.Operation == port.OpSize:
 			// It counts as none: the read that follows meets the same error, if it lasts.
 		case errors.Is(err, port.ErrUnavailable):
 			i.failed = append(i.failed, name)
 		case err == nil:
 			// A task's handler may send on what the store does not take: its activity has run, and is not
 			// to run again (PROTOCOL.md rule 1).
-			sent := i.ofTask && slices.Contains(sends, c.operation)
+			sent := i.ofTask && slices.Contains(sends, c.Operation)
 			i.failed = slices.DeleteFunc(i.failed, func(failed string) bool {
 				return sent || failed == name
 			})
