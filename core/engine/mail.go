@@ -250,18 +250,11 @@ func (e *Engine) mail(ctx context.Context, request MessageRequest, to *port.Summ
 // file files a message, and has its run look.
 func (e *Engine) file(ctx context.Context, request MessageRequest, item port.Item) (stamp int64, err error) {
 	item.Stamp = max(item.Stamp, request.After+1)
-	if !e.Together {
-		carrying := item
-		if err := e.Queue.SendResumes(ctx, port.Resume{Run: request.Run, Carries: &carrying}); err != nil {
-			return 0, err
-		}
-	}
-	if stamp, _, err = e.Runs.File(ctx, request.Run, item); err != nil {
-		return 0, err
-	}
-	if e.Together {
-		err = e.Queue.SendResumes(ctx, port.Resume{Run: request.Run})
-	}
+	carrying := item
+	err = e.announce(ctx, port.Resume{Run: request.Run, Carries: &carrying}, func() error {
+		stamp, _, err = e.Runs.File(ctx, request.Run, item)
+		return err
+	})
 	return stamp, err
 }
 

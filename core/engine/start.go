@@ -45,27 +45,19 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *port
 		Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
 	summary.Start = item.Event.Filing()
-	if !e.Together { // message first: its summary put and its caller dead, a start would pend for ever (rule 1)
-		carrying := item
-		if err := e.Queue.SendResumes(ctx, port.Resume{Run: summary.Run, Carries: &carrying, Creates: summary}); err != nil {
-			return nil, false, e.unavailable(err, "the run was not started")
+	created, carrying := true, item
+	message := port.Resume{Run: summary.Run, Carries: &carrying, Creates: summary}
+	err = e.announce(ctx, message, func() error {
+		err := e.create(ctx, message.Creates, item)
+		if errors.Is(err, port.ErrTaken) {
+			summary, created, err = e.startTaken(ctx, request, message.Creates.Start)
 		}
-	}
-	err = e.create(ctx, summary, item)
-	switch {
-	case errors.Is(err, port.ErrTaken):
-		summary, created, err = e.startTaken(ctx, request, summary.Start)
-		if err == nil && e.Together { // who put it may not have resumed it
-			err = e.unavailable(e.Queue.SendResumes(ctx, port.Resume{Run: summary.Run}), "the run was not resumed")
-		}
-		return summary, created, err
-	case err != nil:
+		return err
+	})
+	if err != nil {
 		return nil, false, e.unavailable(err, "the run was not started")
 	}
-	if e.Together {
-		err = e.Queue.SendResumes(ctx, port.Resume{Run: summary.Run})
-	}
-	return summary, true, e.unavailable(err, "the run was not resumed")
+	return summary, created, nil
 }
 
 // startTaken is what follows when there is a run of this id. The receiver of this start's message
@@ -120,23 +112,16 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *port.Su
 	item := e.startItem(summary)
 	summary.Start = item.Event.Filing()
 	before.beginAnew(item.Event.(*history.Started), summary.Started, e.config)
-	message := unblocks(there)
-	if !e.Together { // message first, as with any start
-		carrying := item
-		message.Carries, message.Creates = &carrying, summary
-		if err := e.Queue.SendResumes(ctx, message); err != nil {
-			return nil, false, e.unavailable(err, "the run was not started")
+	created, carrying, message := true, item, unblocks(there)
+	message.Carries, message.Creates = &carrying, summary
+	err = e.announce(ctx, message, func() error {
+		err := e.Runs.Put(ctx, reuseCommit(message.Creates, item))
+		if errors.Is(err, port.ErrTaken) {
+			request.Reuse = false // this start, or another one, has begun: it may even have ended
+			summary, created, err = e.startTaken(ctx, request, message.Creates.Start)
 		}
-	}
-	created := true
-	err = e.Runs.Put(ctx, reuseCommit(summary, item))
-	if errors.Is(err, port.ErrTaken) {
-		request.Reuse = false // this start, or another one, has begun: it may even have ended
-		summary, created, err = e.startTaken(ctx, request, summary.Start)
-	}
-	if err == nil && e.Together {
-		err = e.Queue.SendResumes(ctx, message)
-	}
+		return err
+	})
 	return summary, created, e.unavailable(err, "the run was not started")
 }
 
