@@ -8,46 +8,40 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-func (h *Handler) activityEndpoints() []endpoint {
-	const tag = "activities"
+func activityEndpoints() []endpoint {
 	done := map[int]reply{http.StatusNoContent: {"It is durable, and the run will see it.", nil, ""}}
 	fails := []port.Code{port.NotFound, port.Blocked}
 	byToken := []port.Code{port.NotFound, port.Expired, port.Blocked}
 	params := []*huma.Param{tokenParam()}
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/runs/{run}/signals", id: "list-unread-signals", tag: "messages", summary: "List the signals that a run has not taken",
-			describe: "They are kept, for code that takes them later. The run's code is asked, as for a query.",
-			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"In the order in which they came.", client.UnreadSignals{}, ""}},
-			fails: fails, serve: (*call).listUnread},
-		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", tag: tag, summary: "List a run's activities under way",
+		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", summary: "List a run's activities under way",
 			describe: "Those that heartbeat, run long, have failed before, or wait to be completed from outside. Others are only in the run's history.",
 			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, ""}},
-			fails: fails, serve: (*call).listActivities},
-		{method: http.MethodGet, path: "/v1/runs/{run}/activities/{seq}/details", id: "get-activity-details", tag: tag, summary: "Read what an activity's last heartbeat said, whole",
+			fails: fails, serve: listActivities},
+		{method: http.MethodGet, path: "/v1/runs/{run}/activities/{seq}/details", id: "get-activity-details", summary: "Read what an activity's last heartbeat said, whole",
 			describe: "The list of activities leaves long details out.",
 			params: []*huma.Param{runParam(), {Name: "seq", In: "path", Required: true, Description: "The number of the run's command: seq of the list.", Example: 2, Schema: whole(1)},
 				queryParam("after", afterParam("the details"), matching(spotPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"The details, or a piece of their text.", json.RawMessage(nil), client.NextHeader}},
-			fails:   append(fails, port.Conflict), serve: (*call).getDetails},
-		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", completes: true, tag: tag, summary: "Complete an activity from outside",
+			fails:   append(fails, port.Conflict), serve: getDetails},
+		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", completes: true, summary: "Complete an activity from outside",
 			describe: "By the token that the activity was given and passed on. It is good for one answer, until the attempt's time is over; the same answer may be repeated.",
-			params:   params, body: client.CompleteBody{}, answers: done, fails: byToken, serve: (*call).completeActivity},
-		{method: http.MethodPost, path: "/v1/activities/{token}/fail", id: "fail-activity", completes: true, tag: tag, summary: "Fail an activity from outside",
+			params:   params, body: client.CompleteBody{}, answers: done, fails: byToken, serve: completeActivity},
+		{method: http.MethodPost, path: "/v1/activities/{token}/fail", id: "fail-activity", completes: true, summary: "Fail an activity from outside",
 			describe: "It is final: the activity is not tried again.",
-			params:   params, body: client.FailBody{}, answers: done, fails: byToken, serve: (*call).failActivity},
-		{method: http.MethodPost, path: "/v1/activities/{token}/heartbeat", id: "heartbeat-activity", completes: true, tag: tag, summary: "Say that an activity is being worked on",
+			params:   params, body: client.FailBody{}, answers: done, fails: byToken, serve: failActivity},
+		{method: http.MethodPost, path: "/v1/activities/{token}/heartbeat", id: "heartbeat-activity", completes: true, summary: "Say that an activity is being worked on",
 			params: params, body: client.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", client.Beat{}, ""}},
-			fails: byToken, serve: (*call).heartbeatActivity},
+			fails: byToken, serve: heartbeatActivity},
 	}
 }
 
-func (c *call) listActivities() error {
+func listActivities(c *call) error {
 	run := c.r.PathValue("run")
 	if _, err := c.engine.Get(c.r.Context(), run); err != nil {
 		return err
@@ -63,7 +57,7 @@ func (c *call) listActivities() error {
 	return c.answer(http.StatusOK, client.Activities{Activities: shown})
 }
 
-func (c *call) getDetails() error {
+func getDetails(c *call) error {
 	run := c.r.PathValue("run")
 	seq, err := strconv.ParseInt(c.r.PathValue("seq"), 10, 64)
 	if err != nil {
@@ -84,18 +78,7 @@ func (c *call) getDetails() error {
 	return &port.Error{Code: port.NotFound, Message: fmt.Sprintf("activity %d of run %q is not pending: list-activities lists those that are", seq, run)}
 }
 
-func (c *call) listUnread() error {
-	unread, err := c.engine.UnreadSignals(c.r.Context(), c.r.PathValue("run"))
-	if err != nil {
-		return err
-	}
-	if unread == nil {
-		unread = []engine.UnreadSignal{}
-	}
-	return c.answer(http.StatusOK, client.UnreadSignals{Signals: unread})
-}
-
-func (c *call) completeActivity() error {
+func completeActivity(c *call) error {
 	var body client.CompleteBody
 	if err := c.read(&body); err != nil {
 		return err
@@ -103,7 +86,7 @@ func (c *call) completeActivity() error {
 	return c.resolve(body.Result, nil)
 }
 
-func (c *call) failActivity() error {
+func failActivity(c *call) error {
 	var body client.FailBody
 	if err := c.read(&body); err != nil {
 		return err
@@ -123,7 +106,7 @@ func (c *call) resolve(result history.Payload, failure *history.Failure) error {
 	return nil
 }
 
-func (c *call) heartbeatActivity() error {
+func heartbeatActivity(c *call) error {
 	var body client.HeartbeatBody
 	if err := c.read(&body); err != nil {
 		return err

@@ -104,9 +104,13 @@ func New(config Config) (*Handler, error) {
 	h.openapi = newDocument(h.registry)
 	h.config.Access.declare(h.openapi)
 	h.adapter = humago.NewAdapter(h.mux, "")
-	for _, e := range h.endpoints() {
-		if err := h.add(e); err != nil {
-			return nil, fmt.Errorf("endpoint %s: %w", e.id, err)
+	for _, group := range groups() {
+		h.openapi.Tags = append(h.openapi.Tags, &huma.Tag{Name: group.tag, Description: group.describe})
+		for _, e := range group.endpoints {
+			e.tag = group.tag
+			if err := h.add(e); err != nil {
+				return nil, fmt.Errorf("endpoint %s: %w", e.id, err)
+			}
 		}
 	}
 	h.addDocuments()
@@ -148,13 +152,3 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // EndWaits has everybody who waits be answered with how things stand, now and from now on: the server is about to stop.
 func (h *Handler) EndWaits() { h.endWaits() }
-
-// endpoints are all there are, in the order in which the document lists them.
-func (h *Handler) endpoints() []endpoint {
-	var all []endpoint
-	for _, some := range [][]endpoint{h.runEndpoints(), h.logEndpoints(), h.mailEndpoints(), h.activityEndpoints(), h.serverEndpoints(), h.repairEndpoints(),
-		h.backupEndpoints()} {
-		all = append(all, some...)
-	}
-	return all
-}

@@ -17,20 +17,20 @@ const (
 	pieceTime   = time.Minute
 )
 
-func (h *Handler) backupEndpoints() []endpoint {
+func backupEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/backup", id: "get-backup", tag: "server", summary: "Back up the database",
+		{method: http.MethodGet, path: "/v1/backup", id: "get-backup", summary: "Back up the database",
 			describe: "A copy of the SQLite database, made while the server runs, with all that was accepted before the request. To restore it, put it " +
 				"into a data folder as reprise.db. On AWS, the table is backed up instead.",
 			answers: map[int]reply{http.StatusOK: {"The database.", database{}, ""}},
-			fails:   []port.Code{port.Conflict}, serve: (*call).getBackup},
+			fails:   []port.Code{port.Conflict}, serve: getBackup},
 	}
 }
 
 // database is an answer that is a file.
 type database struct{}
 
-func (c *call) getBackup() error {
+func getBackup(c *call) error {
 	if c.config.Backup == nil {
 		return &port.Error{Code: port.Conflict, Message: "this server keeps its runs in a table of DynamoDB, not in a file: " +
 			"use point-in-time recovery or backups of that table"}

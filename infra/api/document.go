@@ -30,14 +30,7 @@ func newDocument(registry huma.Registry) *huma.OpenAPI {
 			"bearer": {Type: "http", Scheme: "bearer", Description: "One of the server's tokens. A server that listens on a loopback address may do without; " +
 				"behind an API Gateway of AWS, requests are signed instead (signature version 4)."},
 		}},
-		Security: []map[string][]string{{"bearer": {}}, {}},
-		Tags: []*huma.Tag{
-			{Name: "runs", Description: "A run is one execution of a workflow, under an id that its starter may choose."},
-			{Name: "history", Description: "A run's log: what happened to it, and what it decided."},
-			{Name: "messages", Description: "What is sent to a run. One sender's messages keep their order: give each the stamp of the one before."},
-			{Name: "activities", Description: "Work that runs have asked for."},
-			{Name: "server", Description: "The server itself."},
-		}}
+		Security: []map[string][]string{{"bearer": {}}, {}}}
 }
 
 // newRegistry knows how the engine's types are described.

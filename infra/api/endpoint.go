@@ -53,7 +53,7 @@ var headers = map[string]string{
 type call struct {
 	*Handler
 	endpoint *endpoint
-	shape    *shape
+	shapes   shapes
 	w        http.ResponseWriter
 	r        *http.Request
 	queried  map[string][]string
@@ -64,11 +64,11 @@ type call struct {
 func (h *Handler) add(e endpoint) error {
 	operation := &huma.Operation{Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary, Description: e.describe,
 		Tags: []string{e.tag}, Parameters: e.params, Responses: map[string]*huma.Response{}}
-	var body *shape
+	shapes := shapes{}
 	if e.body != nil {
 		t := reflect.TypeOf(e.body)
-		var err error
-		if body, err = newShape(t); err != nil {
+		body, err := shapes.newShape(t)
+		if err != nil {
 			return err
 		}
 		operation.RequestBody = &huma.RequestBody{Required: len(body.required) > 0, Content: map[string]*huma.MediaType{
@@ -89,7 +89,7 @@ func (h *Handler) add(e endpoint) error {
 	h.openapi.AddOperation(operation)
 	h.adapter.Handle(operation, func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
-		c := &call{Handler: h, endpoint: &e, shape: body, w: w, r: r}
+		c := &call{Handler: h, endpoint: &e, shapes: shapes, w: w, r: r}
 		defer c.release()
 		if err := c.perform(); err != nil {
 			h.fail(w, r, err)

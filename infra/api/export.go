@@ -46,7 +46,7 @@ func parsePlace(given string) (p place, err error) {
 }
 
 // exportHistory gives a piece of the text that history.AppendExport makes of all records.
-func (c *call) exportHistory() error {
+func exportHistory(c *call) error {
 	ctx, p := c.r.Context(), &piece{run: c.r.PathValue("run")}
 	sealed, err := c.flag("sealed")
 	if err != nil {

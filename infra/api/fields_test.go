@@ -65,11 +65,12 @@ func FuzzDecode(f *testing.F) {
 		Attributes history.Attributes `json:"attributes,omitempty"`
 		Reuse      bool               `json:"reuse,omitempty"`
 	}
-	shape, err := newShape(reflect.TypeFor[start]())
+	shapes := shapes{}
+	_, err := shapes.newShape(reflect.TypeFor[start]())
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var strict, lax start
-		if err := shape.decode(slices.Clone(text), &strict); err != nil {
+		if err := shapes.decode(slices.Clone(text), &strict); err != nil {
 			require.Equal(t, port.Invalid, port.CodeOf(err))
 			return
 		}
@@ -82,4 +83,52 @@ func FuzzDecode(f *testing.F) {
 			require.Equal(t, string(onOneLine(value)), string(strict.Attributes[name]))
 		}
 	})
+}
+
+// What nests is read as strictly, and an error names the place.
+func TestNestedBodies(t *testing.T) {
+	type step struct {
+		Name string        `json:"name"`
+		Wait time.Duration `json:"wait,omitempty"`
+		Else *step         `json:"else,omitempty"`
+	}
+	type plan struct {
+		Steps []step           `json:"steps"`
+		Caps  map[string]int   `json:"caps,omitempty"`
+		Tags  []string         `json:"tags,omitempty"`
+		At    time.Time        `json:"at,omitempty"`
+		Input *history.Payload `json:"input,omitempty"`
+	}
+	shapes := shapes{}
+	_, err := shapes.newShape(reflect.TypeFor[plan]())
+	require.NoError(t, err)
+
+	var read plan
+	require.NoError(t, shapes.decode([]byte(`{"steps": [ {"name":"a","wait":"1m30s","else":{"name":"b"}}, {"name":"c"} ],
+		"caps": {"x": 3}, "tags": ["p","q"], "at": "2026-01-31T08:00:00Z", "input": [1, 2]}`), &read))
+	one := history.Payload("[1, 2]")
+	require.Equal(t, plan{Steps: []step{{"a", 90 * time.Second, &step{Name: "b"}}, {Name: "c"}}, Caps: map[string]int{"x": 3},
+		Tags: []string{"p", "q"}, At: time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC), Input: &one}, read)
+
+	for text, says := range map[string]string{
+		`{"steps":{}}`:                                   `field "steps" must be a list, not an object`,
+		`{"steps":[{"name":"a"},3]}`:                     `field "steps[1]" must be an object, not a number`,
+		`{"steps":[{"nam":"a"}]}`:                        `unknown field "steps[0].nam": steps[0] takes name, wait, else`,
+		`{"steps":[{"name":"a","name":"b"}]}`:            `field "steps[0].name" is given twice`,
+		`{"steps":[{"name":"a","else":{}}]}`:             `field "steps[0].else.name" is missing: steps[0].else takes name, wait, else`,
+		`{"steps":[{"name":"a","wait":3}]}`:              `field "steps[0].wait" must be a duration such as "30s" or "1h15m", not a number`,
+		`{"steps":[{"name":"a","wait":"soon"}]}`:         `field "steps[0].wait" must be a duration such as "30s" or "1h15m", not "soon"`,
+		`{"steps":[],"caps":[]}`:                         `field "caps" must be an object, not a list`,
+		`{"steps":[],"caps":{"x":"3"}}`:                  `field "caps.x" must be a whole number, not a text`,
+		`{"steps":[],"tags":["a",1]}`:                    `field "tags[1]" must be a text, not a number`,
+		`{"steps":[],"at":"yesterday"}`:                  `field "at" must be a time such as "2026-01-31T08:00:00Z", not "yesterday"`,
+		`{"steps":[],"at":1}`:                            `field "at" must be a time such as "2026-01-31T08:00:00Z", not a number`,
+		`{"steps":[],"caps":{"x":12345678901234567890}}`: `field "caps.x" must be a whole number of at most 64 bits, not 12345678901234567890`,
+	} {
+		require.EqualError(t, shapes.decode([]byte(text), &plan{}), says, text)
+	}
+	_, err = shapes.newShape(reflect.TypeFor[struct {
+		F func() `json:"f"`
+	}]())
+	require.ErrorContains(t, err, "a value of type func() is not read from requests", "a declaration that cannot be served is found at the start")
 }

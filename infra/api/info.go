@@ -8,18 +8,17 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-func (h *Handler) serverEndpoints() []endpoint {
-	const tag = serverTag
+func serverEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/info", id: "get-info", role: Read, tag: tag, summary: "What this server is",
-			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, ""}}, serve: (*call).getInfo},
-		{method: http.MethodGet, path: "/v1/health", id: "get-health", tag: tag, summary: "Whether this server can do its work",
+		{method: http.MethodGet, path: "/v1/info", id: "get-info", role: Read, summary: "What this server is",
+			answers: map[int]reply{http.StatusOK: {"Its version, what is registered, and how busy it is.", client.Info{}, ""}}, serve: getInfo},
+		{method: http.MethodGet, path: "/v1/health", id: "get-health", summary: "Whether this server can do its work",
 			describe: "It may be asked without a token.",
-			answers:  map[int]reply{http.StatusOK: {"It can.", client.Health{}, ""}}, open: true, serve: (*call).getHealth},
+			answers:  map[int]reply{http.StatusOK: {"It can.", client.Health{}, ""}}, open: true, serve: getHealth},
 	}
 }
 
-func (c *call) getInfo() error {
+func getInfo(c *call) error {
 	info := &client.Info{Version: c.config.Version, Workflows: c.engine.Workflows(), Activities: c.engine.Activities()}
 	if info.Workflows == nil {
 		info.Workflows = []string{}
@@ -37,7 +36,7 @@ func (c *call) getInfo() error {
 	return c.answer(http.StatusOK, info)
 }
 
-func (c *call) getHealth() error {
+func getHealth(c *call) error {
 	if c.config.Healthy != nil {
 		if err := c.config.Healthy(c.r.Context()); err != nil {
 			return &port.Error{Code: port.Unavailable, Message: "the server is up, but cannot do its work: " + err.Error()}

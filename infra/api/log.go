@@ -13,30 +13,29 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-func (h *Handler) logEndpoints() []endpoint {
-	const tag = "history"
+func logEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/runs/{run}/history", id: "get-history", tag: tag, summary: "Get a part of a run's log",
+		{method: http.MethodGet, path: "/v1/runs/{run}/history", id: "get-history", summary: "Get a part of a run's log",
 			describe: "Records of one generation, in order, as many as fit a page of about a megabyte, at least one. A record is what happened in one activation, and what the run decided. " +
 				fmt.Sprintf("Values of more than %d bytes are left out; where a record is still longer than a page, those of more than %d bytes, or all. ", port.LongestShown, port.LongestListed) +
 				"Where the member input would stand, input@ says how long it is. get-record gives such a record whole.",
 			params:  []*huma.Param{runParam(), generationParam(), queryParam("after", "Only records after this number.", whole(0), 120)},
-			answers: map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: (*call).getHistory},
-		{method: http.MethodGet, path: "/v1/runs/{run}/history/{record}", id: "get-record", tag: tag, summary: "Read one record of a run's log, whole",
+			answers: map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getHistory},
+		{method: http.MethodGet, path: "/v1/runs/{run}/history/{record}", id: "get-record", summary: "Read one record of a run's log, whole",
 			describe: "As it is stored, with all its values. Where a gateway limits answers, it comes in pieces: as long as an answer has the header " + client.NextHeader +
 				", the same request with that as after gives the next piece.",
 			params: []*huma.Param{runParam(), {Name: "record", In: "path", Required: true, Description: "The number of the record.", Example: 4, Schema: whole(1)},
 				generationParam(), queryParam("after", afterParam("the record"), matching(spotPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"The record, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
-			fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: (*call).getRecord},
-		{method: http.MethodGet, path: "/v1/runs/{run}/export", id: "export-history", tag: tag, summary: "Export a generation's whole log",
+			fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: getRecord},
+		{method: http.MethodGet, path: "/v1/runs/{run}/export", id: "export-history", summary: "Export a generation's whole log",
 			describe: "What replay takes. Where a reset began the generation, the records of earlier generations that still count come first. " +
 				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + client.NextHeader + ", the text goes on, " +
 				"and the same request with that as after gives the next piece. Put one after the other, they are the export.",
 			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", matching(plainPattern), nil),
 				queryParam("sealed", "Leave values sealed, if the server stores them so: the export says nothing to whoever lacks the key.", &huma.Schema{Type: huma.TypeBoolean}, true)},
 			answers: map[int]reply{http.StatusOK: {"The log, with one record on each line, or a piece of that text.", exported{}, client.NextHeader}},
-			fails:   []port.Code{port.NotFound, port.Blocked}, serve: (*call).exportHistory},
+			fails:   []port.Code{port.NotFound, port.Blocked}, serve: exportHistory},
 	}
 }
 
@@ -56,7 +55,7 @@ func (c *call) generation() (*port.Summary, int, error) {
 	return summary, generation, nil
 }
 
-func (c *call) getHistory() error {
+func getHistory(c *call) error {
 	summary, generation, err := c.generation()
 	if err != nil {
 		return err
@@ -115,7 +114,7 @@ func leftOut(value history.Payload) string {
 	return fmt.Sprintf("%d bytes, left out: %s", large.Bytes, large.Preview)
 }
 
-func (c *call) getRecord() error {
+func getRecord(c *call) error {
 	number, err := strconv.Atoi(c.r.PathValue("record"))
 	if err != nil || number < 1 {
 		return invalid(fmt.Sprintf("%.100q is not the number of a record: it is a whole number from 1", c.r.PathValue("record")))

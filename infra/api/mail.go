@@ -12,37 +12,40 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-func (h *Handler) mailEndpoints() []endpoint {
-	const tag = "messages"
+func mailEndpoints() []endpoint {
 	accepted := map[int]reply{http.StatusAccepted: {"It is durable, and the run will see it.", engine.Accepted{}, ""}}
 	fails := []port.Code{port.NotFound, port.Closed, port.Blocked, port.Conflict}
 	return []endpoint{
-		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", tag: tag, summary: "Send a run a signal",
+		{method: http.MethodPost, path: "/v1/runs/{run}/signals/{name}", id: "signal-run", summary: "Send a run a signal",
 			describe: "A run that ends before it has looked may leave it unread. Where the signal is registered, an input of another type is refused. " +
 				"The answer has a hint where the name may be wrong: the run's code has not asked for such a signal so far, or it is not registered although others are.",
-			params: []*huma.Param{runParam(), nameParam("signal", "approve")}, body: client.MailBody{}, answers: accepted, fails: fails, serve: (*call).signalRun},
-		{method: http.MethodPost, path: "/v1/runs/{run}/updates/{name}", id: "update-run", tag: tag, summary: "Send a run an update",
+			params: []*huma.Param{runParam(), nameParam("signal", "approve")}, body: client.MailBody{}, answers: accepted, fails: fails, serve: signalRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/updates/{name}", id: "update-run", summary: "Send a run an update",
 			describe: "An update is answered by the workflow. One that is not answered in time goes on: repeat it with its id to ask again. " +
 				"That the workflow rejected it is an answer, too: see phase.",
 			params: []*huma.Param{runParam(), nameParam("update", "add-item"), waitParam("for the answer"),
 				queryParam("after", afterParam("an outcome that an answer left out for its length")+" The request must have the id of the update.", matching(spotPattern), nil)}, body: client.MailBody{},
 			answers: map[int]reply{http.StatusOK: {"It is completed or rejected. An outcome that is too long for an answer is left out: large says its size, and the same request with after gives it in pieces.", engine.UpdateAnswer{}, client.NextHeader}, http.StatusAccepted: {"It is durable, and not answered yet.", engine.UpdateAnswer{}, ""}},
-			fails:   fails, serve: (*call).updateRun},
-		{method: http.MethodPost, path: "/v1/runs/{run}/queries/{name}", id: "query-run", role: Read, tag: tag, summary: "Ask a run a question",
+			fails:   fails, serve: updateRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/queries/{name}", id: "query-run", role: Read, summary: "Ask a run a question",
 			describe: "It changes nothing. Runs that have ended answer, too.",
 			params: []*huma.Param{runParam(), nameParam("query", "total"),
 				queryParam("after", afterParam("a result that an answer left out for its length"), matching(spotPattern), nil)}, body: client.QueryBody{},
 			answers: map[int]reply{http.StatusOK: {"The workflow's answer. One that is too long is left out: large says its size, and the same request with after gives it in pieces.", client.QueryAnswer{}, client.NextHeader}},
-			fails:   []port.Code{port.NotFound, port.Rejected, port.Blocked}, serve: (*call).queryRun},
-		{method: http.MethodPost, path: "/v1/runs/{run}/cancel", id: "cancel-run", tag: tag, summary: "Ask a run to stop",
+			fails:   []port.Code{port.NotFound, port.Rejected, port.Blocked}, serve: queryRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/cancel", id: "cancel-run", summary: "Ask a run to stop",
 			describe: "Its code is told, and may clean up.",
-			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).cancelRun},
-		{method: http.MethodPost, path: "/v1/runs/{run}/terminate", id: "terminate-run", role: All, tag: tag, summary: "End a run without asking its code",
+			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: cancelRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/terminate", id: "terminate-run", role: All, summary: "End a run without asking its code",
 			describe: "Also one that is blocked.",
-			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: (*call).terminateRun},
-		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", role: All, tag: tag, summary: "Have a run go on from an earlier record",
+			params:   []*huma.Param{runParam()}, body: client.StopBody{}, answers: accepted, fails: fails, serve: terminateRun},
+		{method: http.MethodPost, path: "/v1/runs/{run}/reset", id: "reset-run", role: All, summary: "Have a run go on from an earlier record",
 			describe: "In a new generation, also if it is blocked or has ended. What came after that record is forgotten, but for its signals and accepted updates, which come again. The record may be one of an earlier generation, as long as its log is kept.",
-			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []port.Code{port.NotFound, port.Blocked, port.Conflict}, serve: (*call).resetRun},
+			params:   []*huma.Param{runParam()}, body: client.ResetBody{}, answers: accepted, fails: []port.Code{port.NotFound, port.Blocked, port.Conflict}, serve: resetRun},
+		{method: http.MethodGet, path: "/v1/runs/{run}/signals", id: "list-unread-signals", summary: "List the signals that a run has not taken",
+			describe: "They are kept, for code that takes them later. The run's code is asked, as for a query.",
+			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"In the order in which they came.", client.UnreadSignals{}, ""}},
+			fails: []port.Code{port.NotFound, port.Blocked}, serve: listUnread},
 	}
 }
 
@@ -50,7 +53,7 @@ func (c *call) mail(id string, unique bool, after int64) engine.MessageRequest {
 	return engine.MessageRequest{Run: c.r.PathValue("run"), ID: id, Unique: unique, After: after}
 }
 
-func (c *call) signalRun() error {
+func signalRun(c *call) error {
 	var body client.MailBody
 	if err := c.read(&body); err != nil {
 		return err
@@ -66,7 +69,7 @@ func (c *call) accepted(accepted engine.Accepted, err error) error {
 	return c.answer(http.StatusAccepted, accepted)
 }
 
-func (c *call) updateRun() error {
+func updateRun(c *call) error {
 	wait, err := c.wait()
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func answered(answer engine.UpdateAnswer) bool {
 	return answer.Phase == history.UpdateCompleted || answer.Phase == history.UpdateRejected
 }
 
-func (c *call) queryRun() error {
+func queryRun(c *call) error {
 	var body client.QueryBody
 	if err := c.read(&body); err != nil {
 		return err
@@ -144,7 +147,7 @@ func (c *call) queryRun() error {
 	return c.answer(http.StatusOK, answer)
 }
 
-func (c *call) cancelRun() error {
+func cancelRun(c *call) error {
 	var body client.StopBody
 	if err := c.read(&body); err != nil {
 		return err
@@ -153,7 +156,7 @@ func (c *call) cancelRun() error {
 	return c.accepted(accepted, err)
 }
 
-func (c *call) terminateRun() error {
+func terminateRun(c *call) error {
 	var body client.StopBody
 	if err := c.read(&body); err != nil {
 		return err
@@ -162,11 +165,22 @@ func (c *call) terminateRun() error {
 	return c.accepted(accepted, err)
 }
 
-func (c *call) resetRun() error {
+func resetRun(c *call) error {
 	var body client.ResetBody
 	if err := c.read(&body); err != nil {
 		return err
 	}
 	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.Unique, body.After), engine.ResetPoint{Generation: body.Generation, Record: body.Record, ExcludeSignals: body.ExcludeSignals}, body.Reason)
 	return c.accepted(accepted, err)
+}
+
+func listUnread(c *call) error {
+	unread, err := c.engine.UnreadSignals(c.r.Context(), c.r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	if unread == nil {
+		unread = []engine.UnreadSignal{}
+	}
+	return c.answer(http.StatusOK, client.UnreadSignals{Signals: unread})
 }

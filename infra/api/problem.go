@@ -79,7 +79,7 @@ func writeProblem(w http.ResponseWriter, problem *client.Problem) {
 // nothingHere answers what no endpoint takes.
 func (h *Handler) nothingHere(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := h.mux.Handler(other); strings.HasPrefix(pattern, method) && !slices.Contains(allowed, method) {

@@ -11,27 +11,26 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-func (h *Handler) repairEndpoints() []endpoint {
-	const tag = serverTag
+func repairEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", role: Read, tag: tag, summary: "Look for what does not go on by itself",
+		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", role: Read, summary: "Look for what does not go on by itself",
 			describe: "Runs that are blocked, timers that nobody fires, messages that nobody could read. It changes nothing.",
-			answers:  map[int]reply{http.StatusOK: {"What was found.", client.Diagnosis{}, ""}}, serve: (*call).getDiagnosis},
-		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", role: Read, tag: tag, summary: "Look for runs that hang",
+			answers:  map[int]reply{http.StatusOK: {"What was found.", client.Diagnosis{}, ""}}, serve: getDiagnosis},
+		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", role: Read, summary: "Look for runs that hang",
 			describe: "Reads runs that are not finished, page by page: repeat it with next as the cursor until there is none. It reports activities past " +
 				"their timeout, lost timers, children and steps, inbox items that no invocation takes, and activities that keep failing. It changes nothing.",
 			params:  []*huma.Param{queryParam("cursor", "Where to continue: next of the page before.", matching(plainPattern), nil)},
-			answers: map[int]reply{http.StatusOK: {"What one page of runs waits for in vain.", client.Inspection{}, ""}}, serve: (*call).inspectRuns},
-		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", tag: tag, summary: "Bring back what was in the queues",
+			answers: map[int]reply{http.StatusOK: {"What one page of runs waits for in vain.", client.Inspection{}, ""}}, serve: inspectRuns},
+		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", summary: "Bring back what was in the queues",
 			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
 				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
 			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"One page is rebuilt.", client.Rebuilt{}, ""}},
-			fails:   []port.Code{port.Conflict}, serve: (*call).rebuildQueues},
+			fails:   []port.Code{port.Conflict}, serve: rebuildQueues},
 	}
 }
 
-func (c *call) getDiagnosis() error {
+func getDiagnosis(c *call) error {
 	found, err := c.engine.Diagnose(c.r.Context())
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func (c *call) queues() (*client.Queues, error) {
 	return queues, nil
 }
 
-func (c *call) rebuildQueues() error {
+func rebuildQueues(c *call) error {
 	if !c.config.Rebuild {
 		return &port.Error{Code: port.Conflict, Message: "this server has its queues in its own memory and rebuilds them at each start: " +
 			"while it is up, there is nothing to bring back"}
@@ -94,7 +93,7 @@ func (c *call) paged() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.r.Context(), min(most, c.config.LongestWait))
 }
 
-func (c *call) inspectRuns() error {
+func inspectRuns(c *call) error {
 	ctx, cancel := c.paged()
 	defer cancel()
 	part, err := c.engine.Inspect(ctx, c.value("cursor"))

@@ -17,27 +17,26 @@ import (
 
 const untilEnd = "until the run has ended or is blocked"
 
-func (h *Handler) runEndpoints() []endpoint {
-	const tag = "runs"
+func runEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodPost, path: "/v1/runs", id: "start-run", tag: tag, summary: "Start a run",
+		{method: http.MethodPost, path: "/v1/runs", id: "start-run", summary: "Start a run",
 			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
 				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint. An input that does not fit the registered workflow is refused.",
 			params: []*huma.Param{waitParam(untilEnd)}, body: client.StartBody{},
 			answers: map[int]reply{http.StatusCreated: {"The run was started.", port.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", port.Summary{}, client.HintHeader}},
-			fails:   []port.Code{port.Conflict}, serve: (*call).startRun},
-		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
+			fails:   []port.Code{port.Conflict}, serve: startRun},
+		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", summary: "List runs",
 			describe: fmt.Sprintf("The latest start first, page by page. Values of more than %d bytes are left out: large has their sizes, and get-value gives them.",
 				port.LongestListed), params: listParams(),
-			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: (*call).listRuns},
-		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", tag: tag, summary: "Get a run's summary",
+			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: listRuns},
+		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", summary: "Get a run's summary",
 			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their sizes, and get-value gives them.", port.LongestShown),
 			params:   []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", port.Summary{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: (*call).getRun},
-		h.valueEndpoint(),
-		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, tag: tag, summary: "Have a blocked run tried again",
+			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", port.Summary{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getRun},
+		valueEndpoint(),
+		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
-			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: (*call).unblockRun},
+			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: unblockRun},
 	}
 }
 
@@ -55,7 +54,7 @@ func listParams() []*huma.Param {
 	}
 }
 
-func (c *call) startRun() error {
+func startRun(c *call) error {
 	wait, err := c.wait()
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func settled(summary *port.Summary) bool {
 	return summary.Status.Closed() || summary.Blocked != nil
 }
 
-func (c *call) getRun() error {
+func getRun(c *call) error {
 	wait, err := c.wait()
 	if err != nil {
 		return err
@@ -125,7 +124,7 @@ func (c *call) getRun() error {
 	return c.answer(http.StatusOK, summary.LeaveOut(port.LongestShown))
 }
 
-func (c *call) listRuns() error {
+func listRuns(c *call) error {
 	query := port.ListQuery{Workflow: c.value("workflow"), Cursor: c.value("cursor")}
 	var err error
 	if query.Status, err = parseStatus(c.value("status")); err != nil {
@@ -192,7 +191,7 @@ func parseAttributes(given []string) (history.Attributes, error) {
 	return attributes, nil
 }
 
-func (c *call) unblockRun() error {
+func unblockRun(c *call) error {
 	if err := c.engine.Unblock(c.r.Context(), c.r.PathValue("run")); err != nil {
 		return err
 	}

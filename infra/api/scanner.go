@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// scanner finds the fields of an object in text that is known to be JSON: it only has to see where each ends.
-type scanner struct{ text []byte } // begins after the object's brace
+// scanner finds the fields of an object, or the values of a list, in text that is known to be JSON:
+// it only has to see where each ends.
+type scanner struct{ text []byte } // begins after the brace or bracket
 
 // next gives a field's name and the text of its value, until there are no more.
 func (s *scanner) next() (name, value []byte, more bool) {
@@ -23,6 +24,19 @@ func (s *scanner) next() (name, value []byte, more bool) {
 	s.text = s.text[1:] // the colon
 	s.blank()
 	return unquote(quoted), s.take(endOfValue(s.text)), true
+}
+
+// element gives the text of a list's next value, until there are no more.
+func (s *scanner) element() (value []byte, more bool) {
+	s.blank()
+	if s.text[0] == ',' {
+		s.text = s.text[1:]
+		s.blank()
+	}
+	if s.text[0] == ']' {
+		return nil, false
+	}
+	return s.take(endOfValue(s.text)), true
 }
 
 func (s *scanner) blank() {

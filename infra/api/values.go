@@ -12,19 +12,19 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-func (h *Handler) valueEndpoint() endpoint {
+func valueEndpoint() endpoint {
 	names := make([]any, 0, len(port.Values()))
 	for _, name := range port.Values() {
 		names = append(names, name)
 	}
-	return endpoint{method: http.MethodGet, path: "/v1/runs/{run}/values/{value}", id: "get-value", tag: "runs", summary: "Read a value of a run, whole",
+	return endpoint{method: http.MethodGet, path: "/v1/runs/{run}/values/{value}", id: "get-value", summary: "Read a value of a run, whole",
 		describe: "Summaries leave long values out, and name them under large. The text is the value's JSON. Where a gateway limits answers, it comes " +
 			"in pieces: as long as an answer has the header " + client.NextHeader + ", the same request with that as after gives the next piece.",
 		params: []*huma.Param{runParam(), {Name: "value", In: "path", Required: true, Description: "Which value.", Example: "result",
 			Schema: &huma.Schema{Type: huma.TypeString, Enum: names}},
 			queryParam("after", afterParam("the value"), matching(spotPattern), nil)},
 		answers: map[int]reply{http.StatusOK: {"The value, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
-		fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: (*call).getValue}
+		fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: getValue}
 }
 
 // spot is a place in the text of a value, which tells the value from another one that has taken its
@@ -55,7 +55,7 @@ func parseSpot(given string) (s spot, err error) {
 	return s, nil
 }
 
-func (c *call) getValue() error {
+func getValue(c *call) error {
 	run, name := c.r.PathValue("run"), c.r.PathValue("value")
 	size, err := c.engine.SizeOfSummary(c.r.Context(), run)
 	if err != nil {
