@@ -17,6 +17,7 @@ type Stores struct {
 	Directory port.Directory
 	Due       port.Due
 	Tasks     port.Tasks
+	Catalog   port.Catalog
 	// TamperRecord and TamperItem change what is stored, as another version of the program, or damage, would.
 	TamperRecord func(t *testing.T, run string, generation, number int, change func(stored []byte) []byte)
 	TamperItem   func(t *testing.T, run, key string, change func(stored []byte) []byte)
@@ -44,7 +45,8 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 		cases []namedCase
 	}{
 		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"known", knownCases}, {"race", raceCases},
-		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"reopen", reopenCases},
+		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"catalog", catalogCases},
+		{"reopen", reopenCases},
 		{"unreadable", unreadableCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {

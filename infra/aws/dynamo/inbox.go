@@ -49,7 +49,7 @@ func (s *Store) Discard(ctx context.Context, run string, generation int, keys []
 		u := change(row{"generation": number(int64(generation))})
 		s.updateSummary(t, run, generation, u)
 		for _, key := range some {
-			t.delete(&types.Delete{TableName: &s.table, Key: keyOf(partition(run), itemKey(key))})
+			t.delete(&types.Delete{TableName: &s.table, Key: keyOf(partition(run), itemKey(key))}, nil)
 		}
 		if err := s.commit(ctx, call{"discard", run}, t); err != nil && !errors.Is(err, port.ErrNoRun) {
 			return err

@@ -19,6 +19,10 @@ const (
 	duePrefix        = "due#"
 	bucketsPartition = "buckets" // of older versions; now "buckets#0", "buckets#1", …
 	keyPartition     = "key"
+	// definitionPrefix begins the partition of a published definition: all of its versions are in it.
+	// namesPartition has a row for each name.
+	definitionPrefix = "definition#"
+	namesPartition   = "definitions"
 )
 
 // Sort keys in a run's partition. They sort in this order, and look.go reads them backward: the summary, the inbox, the log.
@@ -31,6 +35,14 @@ const (
 
 // notePrefix begins the keys of notes. They are beyond the summary, so that a look does not meet them.
 const notePrefix = "taken#"
+
+// Sort keys in a definition's partition: what a version is, which a listing reads, and its source.
+const (
+	versionPrefix = "version#"
+	sourcePrefix  = "source#"
+)
+
+func versionKey(prefix string, version int) string { return fmt.Sprintf("%s%09d", prefix, version) }
 
 // tokenKey is the sort key of the key that signs tokens.
 const tokenKey = "token"

@@ -93,8 +93,8 @@ func (t *transaction) update(update *types.Update, meaning func(there row) error
 	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Update: update}), append(t.meaning, meaning)
 }
 
-func (t *transaction) delete(d *types.Delete) {
-	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Delete: d}), append(t.meaning, nil)
+func (t *transaction) delete(d *types.Delete, meaning func(there row) error) {
+	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Delete: d}), append(t.meaning, meaning)
 }
 
 // commit does a transaction. The client gives each request a token that its own retries repeat, so that an answer that was

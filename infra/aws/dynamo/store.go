@@ -52,7 +52,7 @@ type Config struct {
 	Shards int
 }
 
-// Store implements [port.Runs], [port.Directory], [port.Due] and [port.Tasks]. It may be used by any number of
+// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks] and [port.Catalog]. It may be used by any number of
 // goroutines and processes.
 //
 // A method blocks for as long as its requests take and no longer than its context lives. What DynamoDB did not do, or did

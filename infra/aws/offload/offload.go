@@ -124,6 +124,16 @@ func (c Codec) DecodeTask(ctx context.Context, run string, text []byte) (*port.T
 	return decode(ctx, c, run, text, port.DecodeTask)
 }
 
+// EncodeDefinition gives the stored form of a published definition.
+func (c Codec) EncodeDefinition(ctx context.Context, definition *port.Definition) ([]byte, error) {
+	return c.encode(ctx, definition.Key(), func(e history.Encoder) ([]byte, error) { return port.EncodeDefinition(e, definition) })
+}
+
+// DecodeDefinition reads it back.
+func (c Codec) DecodeDefinition(ctx context.Context, name string, text []byte) (*port.Definition, error) {
+	return decode(ctx, c, (&port.Definition{Name: name}).Key(), text, port.DecodeDefinition)
+}
+
 // stays says that a payload is stored as it is.
 func (c Codec) stays(payload history.Payload) bool { return c.Seal == nil && len(payload) <= Longest }
 

@@ -16,7 +16,7 @@ import (
 
 // migrations make each version of the schema from the one before; the first makes it from nothing. One that was released
 // is never changed.
-func migrations() []string { return []string{schema1, schema2, schema3, schema4, schema5} }
+func migrations() []string { return []string{schema1, schema2, schema3, schema4, schema5, schema6} }
 
 // A run has a number, in order of creation. Each of its generations has a stream: the first one the run's own number, the
 // others a number of their own, from the same count. A record's key is its stream and its number (see place).
@@ -105,6 +105,18 @@ CREATE TABLE note(
   record     INTEGER NOT NULL,
   PRIMARY KEY(run, key)
 ) WITHOUT ROWID;
+`
+
+// schema6 has the catalog. A version's status alone changes.
+const schema6 = `
+CREATE TABLE definition(
+  name    TEXT    NOT NULL,
+  version INTEGER NOT NULL,
+  status  TEXT    NOT NULL,
+  about   BLOB    NOT NULL, -- JSON: all but the source
+  source  BLOB    NOT NULL, -- JSON: all of it
+  PRIMARY KEY(name, version)
+);
 `
 
 // applicationID marks a file as ours, in its header: "RPRS".

@@ -19,7 +19,7 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 )
 
-// Store implements [port.Runs], [port.Directory], [port.Due] and [port.Tasks]. It may be used by any number of
+// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks] and [port.Catalog]. It may be used by any number of
 // goroutines; no method blocks for longer than the others take.
 type Store struct {
 	mu    sync.Mutex
@@ -27,11 +27,14 @@ type Store struct {
 	count int // of runs ever created
 	due   map[port.DueTimer]bool
 	tasks map[port.TaskKey][]byte
+	// catalog has definitions by name and version.
+	catalog map[string]map[int]*port.Definition
 }
 
 // New makes an empty store.
 func New() *Store {
-	return &Store{runs: map[string]*run{}, due: map[port.DueTimer]bool{}, tasks: map[port.TaskKey][]byte{}}
+	return &Store{runs: map[string]*run{}, due: map[port.DueTimer]bool{}, tasks: map[port.TaskKey][]byte{},
+		catalog: map[string]map[int]*port.Definition{}}
 }
 
 // Writable is nil: memory takes all.
