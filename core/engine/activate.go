@@ -283,5 +283,8 @@ func (v *visit) blockIf(ctx context.Context, err error) error {
 	v.done, v.tidy = nil, nil // everything stays in the inbox
 	v.steps.cancel()
 	_ = v.steps.forget() // the run continues from them once it is unblocked
-	return v.e.block(ctx, v.run, blocked.reason, blocked.message)
+	if err := v.e.block(ctx, v.run, blocked.reason, blocked.message); err != nil {
+		return err
+	}
+	return v.e.unblockPublished(ctx, v.run, blocked)
 }

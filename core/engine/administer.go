@@ -204,6 +204,7 @@ func (v *visit) administrativeCommit(ctx context.Context, view *port.View, item 
 		}
 		commit.Next, closed = &next, event.Generation
 		summary.Generation++
+		summary.Definition = next.Event.(*history.Started).Definition
 		summary.Status, summary.Result, summary.Failure = history.Running, nil, nil
 		summary.Closed = time.Time{}
 		summary.Input = next.Event.(*history.Started).Input
@@ -256,6 +257,7 @@ func (v *visit) takenByLog(ctx context.Context, item port.Item, own *ledger, run
 func (v *visit) resetItem(old *port.Summary, event *history.ResetRequested, past *past, last *history.Record) port.Item {
 	started := history.NewStarted(old.Generation+1, old.Workflow, old.Input, v.e.seed())
 	started.Parent, started.Attributes = old.Parent, old.Attributes
+	started.Definition = cmp.Or(event.Definition, old.Definition)
 	base := event.Base()
 	if started.Base = &base; base.Generation != event.Generation {
 		started.Input = past.input

@@ -290,7 +290,7 @@ func isStep(command history.Command) bool { // nil is none
 // published after the record that the run goes on from.
 func summarize(l *live, takes []history.Event, done *scheduler.Completion, before history.Payload, now time.Time) *port.Summary {
 	reset := slices.ContainsFunc(takes, goesOn)
-	changed := reset || done.Closes != nil || done.StateSet && !done.State.Equal(before)
+	changed := reset || done.Closes != nil || l.definition != l.summary.Definition || done.StateSet && !done.State.Equal(before)
 	for _, command := range done.Commands {
 		if _, ok := command.(*history.UpsertAttributes); ok {
 			changed = true
@@ -300,6 +300,7 @@ func summarize(l *live, takes []history.Event, done *scheduler.Completion, befor
 		return nil
 	}
 	summary := *l.summary
+	summary.Definition = l.definition
 	if summary.Attributes = nil; len(l.exec.Attributes()) > 0 {
 		summary.Attributes = maps.Clone(l.exec.Attributes())
 	}
@@ -323,6 +324,9 @@ func (v *visit) closing(commit *port.Commit, command history.Terminal) {
 	started := history.NewStarted(commit.Generation+1, next.Workflow, next.Input, v.e.seed())
 	started.Parent, started.Attributes = l.exec.Started().Parent, commit.Summary.Attributes
 	started.Signals = l.exec.Unread()
+	if next.Workflow == l.summary.Workflow { // it keeps its version
+		started.Definition = l.definition
+	}
 	l.ledger.handOn(started, commit.Record, v.e.config)
 	item := v.e.newItem(started, started.Generation, true)
 	commit.Next = &item

@@ -21,6 +21,8 @@ import (
 type Config struct {
 	// Definitions that it can run. Of signals, it knows the types.
 	Definitions []workflow.Definition
+	// Interpreters make workflows of the sources of published definitions, by kind.
+	Interpreters map[string]Interpreter
 	// Version of the deployment: a run that is blocked under another one is tried again.
 	Version string
 	// Worker names this process in the history of attempts.
@@ -74,6 +76,7 @@ type Engine struct {
 	workers  *workers
 	watchdog watchdog
 	fitting  fitting
+	parsed   parsedDefinitions
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.

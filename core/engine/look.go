@@ -26,6 +26,8 @@ type live struct {
 	base map[int64]history.Pending
 	// fold has the pending commands, for checkpoints.
 	fold *machine.Fold
+	// definition is the version that it runs; 0: the program's own code.
+	definition int
 	// events and commands of the log, and the bytes of the values in them: see [live.weight].
 	events, bytes int
 }
@@ -54,6 +56,8 @@ func (l *live) known() port.Position {
 type blockedError struct {
 	reason  string
 	message string
+	// needs is the definition for the lack of which the run is blocked.
+	needs pin
 }
 
 func (e *blockedError) Error() string { return e.message }
@@ -139,18 +143,19 @@ func (l *live) weigh(rec *history.Record) {
 // of earlier generations.
 func (e *Engine) newLive(ctx context.Context, view *port.View) (*live, error) {
 	summary := view.Summary
-	entry, ok := e.registry.FindWorkflow(summary.Workflow)
-	if !ok {
-		return nil, e.unregistered(summary.Workflow)
+	entry, definition, err := e.code(ctx, summary.Workflow, definitionOf(view))
+	if err != nil {
+		return nil, err
 	}
-	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, position: port.Position{Generation: summary.Generation}}
+	pinned(view, definition)
+	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, definition: definition, position: port.Position{Generation: summary.Generation}}
 	l.exec = scheduler.New(scheduler.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
 	base := view.Base()
 	if base == nil {
 		l.fold.Generation = summary.Generation
 		return l, nil
 	}
-	err := e.guard(l.exec, func() error { return e.replayBase(ctx, l, summary.Run, *base) })
+	err = e.guard(l.exec, func() error { return e.replayBase(ctx, l, summary.Run, *base) })
 	if err != nil {
 		l.close()
 		if errors.Is(err, port.ErrUnavailable) {
@@ -213,15 +218,15 @@ func blockFor(err error) error {
 	case errors.As(err, &violation):
 		reason = port.ReasonViolation
 	case errors.Is(err, history.ErrUnreadable):
-		return &blockedError{port.ReasonUnreadable, port.Unreadable(err)}
+		return &blockedError{reason: port.ReasonUnreadable, message: port.Unreadable(err)}
 	}
-	return &blockedError{reason, err.Error()}
+	return &blockedError{reason: reason, message: err.Error()}
 }
 
 // unregistered blocks a run whose workflow is not here.
 func (e *Engine) unregistered(workflow string) error {
-	return &blockedError{port.ReasonUnregistered, fmt.Sprintf("workflow %q is not registered here; registered: %s. "+
-		"Register it (program.Main), or start the program that has it: the run goes on by itself then", workflow, named(e.Workflows()))}
+	return &blockedError{reason: port.ReasonUnregistered, needs: pin{name: workflow}, message: fmt.Sprintf("workflow %q is neither registered here nor published; registered: %s. "+
+		"Register it (program.Main), start the program that has it, or publish it: the run goes on by itself then", workflow, named(e.Workflows()))}
 }
 
 func named(names []string) string {

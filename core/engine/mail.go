@@ -76,6 +76,9 @@ type ResetPoint struct {
 	Record int
 	// ExcludeSignals: the signals that came after the record do not come again.
 	ExcludeSignals bool
+	// Definition is the version of the published definition that the run goes on with. Zero: the
+	// one that it has.
+	Definition int
 }
 
 // Reset has a run continue in a new generation from one of its records, even if it is blocked or
@@ -98,7 +101,7 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 		return Accepted{}, err
 	}
 	reset := history.NewReset(request.ID, summary.Generation, to.Record, reason)
-	reset.Of, reset.ExcludeSignals = to.Generation, to.ExcludeSignals
+	reset.Of, reset.ExcludeSignals, reset.Definition = to.Generation, to.ExcludeSignals, to.Definition
 	if !made { // carried out, it is in a generation that may not have this record
 		if known, err := e.recallAny(ctx, request, summary, reset); known.known() || err != nil {
 			return e.repeated(ctx, request, known, err)
@@ -106,6 +109,11 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 	}
 	if err := e.validBase(ctx, summary, reset.Base()); err != nil {
 		return Accepted{}, err
+	}
+	if to.Definition != 0 {
+		if _, err := e.pin(ctx, StartRequest{Workflow: summary.Workflow, Definition: to.Definition}); err != nil {
+			return Accepted{}, err
+		}
 	}
 	accepted, _, err := e.mail(ctx, request, summary, reset)
 	return accepted, err

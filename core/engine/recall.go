@@ -124,7 +124,7 @@ func sameMessage(a, b history.Mail) bool {
 		return a.Reason == b.(*history.TerminateRequested).Reason
 	case *history.ResetRequested:
 		b := b.(*history.ResetRequested)
-		return a.Record == b.Record && a.Of == b.Of && a.ExcludeSignals == b.ExcludeSignals && a.Reason == b.Reason
+		return a.Record == b.Record && a.Of == b.Of && a.ExcludeSignals == b.ExcludeSignals && a.Definition == b.Definition && a.Reason == b.Reason
 	}
 	return false
 }

@@ -19,8 +19,11 @@ import (
 // StartRequest asks for a run.
 type StartRequest struct {
 	// Run is the id of the run. Empty: one is made.
-	Run        string
-	Workflow   string
+	Run      string
+	Workflow string
+	// Definition is the version of a published definition to run. Zero: the program's own code, if it
+	// has the workflow, else the highest published version.
+	Definition int
 	Input      history.Payload
 	Attributes history.Attributes
 	// Reuse begins a new generation if the run of this id has ended. Mail that was sent to that run, and comes late, is not for
@@ -41,8 +44,12 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *port
 	if err := e.fitting.check("input of workflow", request.Workflow, request.Input, e.registry.FitsWorkflow); err != nil {
 		return nil, false, err
 	}
-	summary = &port.Summary{Run: request.Run, Workflow: request.Workflow, Generation: 1, Status: history.Running, Started: e.Clock.Now().UTC(),
-		Input: request.Input, Attributes: request.Attributes}
+	version, err := e.pin(ctx, request)
+	if err != nil {
+		return nil, false, err
+	}
+	summary = &port.Summary{Run: request.Run, Workflow: request.Workflow, Definition: version, Generation: 1, Status: history.Running,
+		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
 	summary.Start = item.Event.Filing()
 	created, carrying := true, item
@@ -75,12 +82,12 @@ func (e *Engine) startTaken(ctx context.Context, request StartRequest, start str
 		return e.reuse(ctx, request, there)
 	}
 	original := there
-	if there.Generation > 1 && !sameStart(there, request.Workflow, request.Input) { // continue-as-new has changed the summary's input: the first start is what counts
+	if there.Generation > 1 && !sameStart(there, request) { // continue-as-new has changed the summary's input: the first start is what counts
 		if original, err = e.firstStart(ctx, there); err != nil {
 			return nil, false, err
 		}
 	}
-	if !sameStart(original, request.Workflow, request.Input) {
+	if !sameStart(original, request) {
 		return nil, false, port.Errorf(port.Conflict, "a run with the id %q exists, of workflow %s with another input: choose another id, or leave it out",
 			request.Run, there.Workflow)
 	}
@@ -95,7 +102,7 @@ func (e *Engine) firstStart(ctx context.Context, there *port.Summary) (*port.Sum
 	first := *there
 	if len(records) > 0 && len(records[0].Events) > 0 {
 		if started, ok := records[0].Events[0].(*history.Started); ok {
-			first.Workflow, first.Input = started.Workflow, started.Input
+			first.Workflow, first.Definition, first.Input = started.Workflow, started.Definition, started.Input
 		}
 	}
 	return &first, nil
@@ -130,14 +137,18 @@ func reuseCommit(summary *port.Summary, start port.Item) *port.Commit {
 	return &port.Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
 }
 
-func sameStart(there *port.Summary, workflow string, input history.Payload) bool {
-	return there.Workflow == workflow && sameJSON(there.Input, input)
+// sameStart says whether a run was asked for as a request asks for one. A request that leaves the
+// version to the engine is the same whatever has been published since.
+func sameStart(there *port.Summary, request StartRequest) bool {
+	return there.Workflow == request.Workflow && sameJSON(there.Input, request.Input) &&
+		(request.Definition == 0 || request.Definition == there.Definition)
 }
 
 // startItem is the item that begins a summary's generation.
 func (e *Engine) startItem(summary *port.Summary) port.Item {
 	started := history.NewStarted(summary.Generation, summary.Workflow, summary.Input, e.seed())
 	started.Parent, started.Attributes = summary.Parent, summary.Attributes
+	started.Definition = summary.Definition
 	return e.newItem(started, summary.Generation, true)
 }
 

@@ -138,8 +138,7 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			return result
 		}
 		if a.violation != nil {
-			s.blocks = &blockedError{port.ReasonViolation,
-				fmt.Sprintf("step %s (seq %d): %s", s.command.Activity, s.key.Seq, a.violation.Error())}
+			s.blocks = &blockedError{reason: port.ReasonViolation, message: fmt.Sprintf("step %s (seq %d): %s", s.command.Activity, s.key.Seq, a.violation.Error())}
 			return nil
 		}
 		wait, again := a.retry(ctx)

@@ -221,7 +221,10 @@ type ResetRequested struct {
 	Generation, Record, Of int
 	// ExcludeSignals: the signals that came after the record do not come again.
 	ExcludeSignals bool
-	Reason         string
+	// Definition is the version of the published definition that the run goes on with. Zero: the
+	// one that it has.
+	Definition int
+	Reason     string
 }
 
 // Base is the place from which the run continues.
@@ -240,6 +243,7 @@ func (e *ResetRequested) write(w *writer) {
 	w.int("record", int64(e.Record))
 	w.intIf("of", int64(e.Of))
 	w.flagIf("excludeSignals", e.ExcludeSignals)
+	w.intIf("definition", int64(e.Definition))
 	w.wordsIf("reason", e.Reason)
 }
 
@@ -253,6 +257,8 @@ func (e *ResetRequested) read(key []byte, r *reader) {
 		e.Of = int(r.int())
 	case "excludeSignals":
 		e.ExcludeSignals = r.flag()
+	case "definition":
+		e.Definition = int(r.int())
 	case "reason":
 		e.Reason = r.words()
 	default:

@@ -7,6 +7,9 @@ type Started struct {
 	filed
 	Generation int
 	Workflow   string
+	// Definition is the version of the published definition that the generation runs. Zero: the
+	// program's own code.
+	Definition int
 	Input      Payload
 	// Behavior is the behavior version of the generation; see [Behavior].
 	Behavior int
@@ -75,6 +78,7 @@ func (e *Started) Key(g int) string { return startKey(g) }
 func (e *Started) write(w *writer) {
 	w.int("generation", int64(e.Generation))
 	w.text("workflow", e.Workflow)
+	w.intIf("definition", int64(e.Definition))
 	w.payloadIf("input", e.Input)
 	w.intIf("behavior", int64(e.Behavior))
 	w.name("seed") // as text: a JSON number of 64 bits loses digits in other readers
@@ -135,6 +139,8 @@ func (e *Started) read(key []byte, r *reader) {
 		e.Generation = int(r.int())
 	case "workflow":
 		e.Workflow = r.name()
+	case "definition":
+		e.Definition = int(r.int())
 	case "input":
 		e.Input = r.payload()
 	case "behavior":

@@ -19,6 +19,7 @@ type Block struct {
 const (
 	ReasonNondeterminism = "nondeterminism"       // the code no longer agrees with the log
 	ReasonUnregistered   = "unknown-workflow"     // no such workflow is registered here
+	ReasonDefinition     = "invalid-definition"   // its definition cannot be interpreted here
 	ReasonUnreadable     = "unreadable-record"    // a record is damaged, or of a newer version
 	ReasonPanic          = "panic"                // workflow code panicked
 	ReasonUndecodable    = "undecodable-signal"   // a signal does not fit its type

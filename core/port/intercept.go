@@ -22,34 +22,41 @@ type Call struct {
 
 // Operations, as traces, metrics and simulations show them.
 const (
-	OpLook        = "look"
-	OpRecords     = "records"
-	OpSummary     = "summary"
-	OpSize        = "size"
-	OpCreate      = "create"
-	OpFile        = "file"
-	OpPut         = "put"
-	OpDeleteLog   = "delete-log"
-	OpDelete      = "delete"
-	OpDiscard     = "discard"
-	OpNote        = "note"
-	OpNoted       = "noted"
-	OpItem        = "item"
-	OpRecord      = "record"
-	OpBlock       = "block"
-	OpUnblock     = "unblock"
-	OpList        = "list"
-	OpUnfinished  = "unfinished"
-	OpPutDue      = "put-due"
-	OpDueBefore   = "due-before"
-	OpDeleteDue   = "delete-due"
-	OpSaveTask    = "save-task"
-	OpCancelTask  = "cancel-task"
-	OpLoadTask    = "load-task"
-	OpTasksOf     = "tasks-of"
-	OpDeleteTask  = "delete-task"
-	OpSendResumes = "send-resumes"
-	OpSendTasks   = "send-tasks"
+	OpLook             = "look"
+	OpRecords          = "records"
+	OpSummary          = "summary"
+	OpSize             = "size"
+	OpCreate           = "create"
+	OpFile             = "file"
+	OpPut              = "put"
+	OpDeleteLog        = "delete-log"
+	OpDelete           = "delete"
+	OpDiscard          = "discard"
+	OpNote             = "note"
+	OpNoted            = "noted"
+	OpItem             = "item"
+	OpRecord           = "record"
+	OpBlock            = "block"
+	OpUnblock          = "unblock"
+	OpList             = "list"
+	OpUnfinished       = "unfinished"
+	OpPutDue           = "put-due"
+	OpDueBefore        = "due-before"
+	OpDeleteDue        = "delete-due"
+	OpSaveTask         = "save-task"
+	OpCancelTask       = "cancel-task"
+	OpLoadTask         = "load-task"
+	OpTasksOf          = "tasks-of"
+	OpDeleteTask       = "delete-task"
+	OpPutDefinition    = "put-definition"
+	OpSetStatus        = "set-definition-status"
+	OpFindDefinition   = "find-definition"
+	OpDefinition       = "definition"
+	OpVersions         = "versions"
+	OpNames            = "names"
+	OpDeleteDefinition = "delete-definition"
+	OpSendResumes      = "send-resumes"
+	OpSendTasks        = "send-tasks"
 )
 
 // Around is what happens around a call of a port. It makes the call with do, once, several times or
@@ -61,6 +68,9 @@ type Around func(ctx context.Context, call Call, do func() error) error
 func (p Ports) Intercept(around Around) Ports {
 	i := intercepted{p, around}
 	p.Runs, p.Directory, p.Due, p.Tasks, p.Queue = i, i, i, i, i
+	if p.Catalog != nil {
+		p.Catalog = i
+	}
 	return p
 }
 
@@ -252,4 +262,46 @@ func (i intercepted) SendResumes(ctx context.Context, messages ...Resume) error 
 func (i intercepted) SendTasks(ctx context.Context, messages ...Task) error {
 	call := Call{Operation: OpSendTasks, Run: messages[0].Run, Count: len(messages)}
 	return i.around(ctx, call, func() error { return i.to.Queue.SendTasks(ctx, messages...) })
+}
+
+// named is a call that concerns a definition.
+func named(operation, name string, version int) Call {
+	return Call{Operation: operation, Detail: fmt.Sprintf("%s@%d", name, version)}
+}
+
+func (i intercepted) PutDefinition(ctx context.Context, definition *Definition) error {
+	call := named(OpPutDefinition, definition.Name, definition.Version)
+	return i.around(ctx, call, func() error { return i.to.Catalog.PutDefinition(ctx, definition) })
+}
+
+func (i intercepted) SetDefinitionStatus(ctx context.Context, name string, version int, status DefinitionStatus) error {
+	return i.around(ctx, named(OpSetStatus, name, version), func() error {
+		return i.to.Catalog.SetDefinitionStatus(ctx, name, version, status)
+	})
+}
+
+func (i intercepted) FindDefinition(ctx context.Context, name string, version int) (*Definition, error) {
+	return got(ctx, i, named(OpFindDefinition, name, version), func() (*Definition, error) {
+		return i.to.Catalog.FindDefinition(ctx, name, version)
+	})
+}
+
+func (i intercepted) Definition(ctx context.Context, name string, version int) (*Definition, error) {
+	return got(ctx, i, named(OpDefinition, name, version), func() (*Definition, error) {
+		return i.to.Catalog.Definition(ctx, name, version)
+	})
+}
+
+func (i intercepted) Versions(ctx context.Context, name string) ([]*Definition, error) {
+	return got(ctx, i, Call{Operation: OpVersions, Detail: name}, func() ([]*Definition, error) { return i.to.Catalog.Versions(ctx, name) })
+}
+
+func (i intercepted) Names(ctx context.Context, after string) ([]string, error) {
+	return got(ctx, i, Call{Operation: OpNames, Detail: after}, func() ([]string, error) { return i.to.Catalog.Names(ctx, after) })
+}
+
+func (i intercepted) DeleteDefinition(ctx context.Context, name string, version int) error {
+	return i.around(ctx, named(OpDeleteDefinition, name, version), func() error {
+		return i.to.Catalog.DeleteDefinition(ctx, name, version)
+	})
 }

@@ -7,7 +7,9 @@ type Ports struct {
 	Due       Due
 	Tasks     Tasks
 	Queue     Queue
-	Clock     Clock
+	// Catalog has published definitions. Nil: there are none.
+	Catalog Catalog
+	Clock   Clock
 	// Authors says who may still be alive.
 	Authors Authors
 	// NewID gives an id that nobody can guess and nobody has had: 128 random bits, as text of [a-z0-9].

@@ -13,9 +13,12 @@ type Summary struct {
 	// Start is the filing of the start that created the run, or that reused its id. It shows which
 	// caller's start that was. It is stored, and callers do not see it. It is "" in rows of older
 	// versions, and in rows of children.
-	Start      string             `json:"-"`
-	Run        string             `json:"run"`
-	Workflow   string             `json:"workflow"`
+	Start    string `json:"-"`
+	Run      string `json:"run"`
+	Workflow string `json:"workflow"`
+	// Definition is the version of the published definition that the run has; zero: it runs the
+	// program's own code, or has not begun.
+	Definition int                `json:"definition,omitempty"`
 	Generation int                `json:"generation"`
 	Status     history.Status     `json:"status"`
 	Blocked    *Block             `json:"blocked,omitempty"`
