@@ -225,8 +225,12 @@ func blockFor(err error) error {
 
 // unregistered blocks a run whose workflow is not here.
 func (e *Engine) unregistered(workflow string) error {
-	return &blockedError{reason: port.ReasonUnregistered, needs: pin{name: workflow}, message: fmt.Sprintf("workflow %q is neither registered here nor published; registered: %s. "+
-		"Register it (program.Main), start the program that has it, or publish it: the run goes on by itself then", workflow, named(e.Workflows()))}
+	what, do := "not registered here", "Register it (program.Main), or start the program that has it"
+	if e.Catalog != nil {
+		what, do = "neither registered here nor published", "Publish it, register it (program.Main), or start the program that has it"
+	}
+	return &blockedError{reason: port.ReasonUnregistered, needs: pin{name: workflow}, message: fmt.Sprintf(
+		"workflow %q is %s; registered: %s. %s: the run goes on by itself then", workflow, what, named(e.Workflows()), do)}
 }
 
 func named(names []string) string {

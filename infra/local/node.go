@@ -24,6 +24,7 @@ type Store interface {
 	port.Directory
 	port.Due
 	port.Tasks
+	port.Catalog
 	// DeleteClosed deletes runs that ended before a time, a batch at a time, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (int, error)
 	// Writable says why the store cannot be written to: because the disk is full, for example. Nil: it can.
@@ -34,11 +35,13 @@ type Store interface {
 // Config of a node.
 type Config struct {
 	Definitions []workflow.Definition
-	Store       Store
-	Logger      *slog.Logger
-	Version     string
-	Worker      string
-	TokenKey    []byte
+	// Interpreters of published definitions, by kind. None: nothing is published here.
+	Interpreters map[string]engine.Interpreter
+	Store        Store
+	Logger       *slog.Logger
+	Version      string
+	Worker       string
+	TokenKey     []byte
 	// ReplayEach is for development: see [engine.Config].
 	ReplayEach bool
 	// DataFolder is what activities are told: see activity.Info. Empty: they are told none.
@@ -80,9 +83,13 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities)}
 	store := config.Store
 	var err error
-	n.Engine, err = engine.New(port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
-		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget},
-		engine.Config{Definitions: config.Definitions, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
+	ports := port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
+		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget}
+	if len(config.Interpreters) > 0 {
+		ports.Catalog = store
+	}
+	n.Engine, err = engine.New(ports,
+		engine.Config{Definitions: config.Definitions, Interpreters: config.Interpreters, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
 			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Memory: config.Memory,
 			Retention: config.Retention, StuckAfter: config.StuckAfter})
 	if err == nil {

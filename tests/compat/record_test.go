@@ -44,7 +44,8 @@ func TestRecord(t *testing.T) {
 			store, err := sqlite.Open(t.TempDir(), sqlite.Options{})
 			require.NoError(t, err)
 			node, err := local.Start(t.Context(), local.Config{Store: store, Definitions: v1.Recorded(), TokenKey: bytes.Repeat([]byte("k"), 32),
-				Version: "1", Worker: "recorder"})
+				Version: "1", Worker: "recorder",
+				Interpreters: map[string]engine.Interpreter{"source": v1.Interpret}})
 			require.NoError(t, err)
 			s := &stage{t: t, node: node, run: run}
 			defer func() { require.NoError(t, node.Close()) }()
@@ -190,7 +191,8 @@ var plays = map[string]func(*stage){
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "reset-earlier": playResetToEarlier, "reset-ended": playResetOfAnEndedRun, "terminate": playTerminate, "under-way": playUnderWay,
-	"locks": playLocks, "ending": playEnding, "asked": playAsked,
+	"published": playPublished,
+	"locks":     playLocks, "ending": playEnding, "asked": playAsked,
 	"mistyped": playMistyped, "mistyped-as-error": playMistypedAsError,
 	"receives": playReceives, "mixed": simple("mixed", ""), "failing": simple("failing", ""),
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
@@ -207,6 +209,29 @@ func playTokens(s *stage) {
 	last := log[len(log)-1]
 	require.NoError(s.t, s.node.DeadTask(s.t.Context(), port.Task{Run: s.run, Generation: 1, Command: last.Commands[0].(*history.ScheduleActivity),
 		Scheduled: last.Time, Sent: last.Time, Attempt: 1}))
+	s.ends()
+}
+
+// playPublished resets a run of a published definition to another version, while it runs and after it
+// has ended.
+func playPublished(s *stage) {
+	for _, source := range []string{"one", "two", "three"} {
+		_, _, err := s.node.Publish(s.t.Context(), engine.PublishRequest{Name: "published", Kind: "source", Source: source})
+		require.NoError(s.t, err)
+	}
+	_, _, err := s.node.Start(s.t.Context(), engine.StartRequest{Run: s.run, Workflow: "published", Definition: 1, Input: payload("7")})
+	require.NoError(s.t, err)
+	s.until(1, 1)
+	reset := func(id string, generation, definition int) {
+		point := engine.ResetPoint{Generation: generation, Record: 1, Definition: definition}
+		_, err := s.node.Reset(s.t.Context(), s.mail(id), point, "another version")
+		require.NoError(s.t, err)
+		s.until(generation+1, 1)
+	}
+	reset("second", 1, 2)
+	s.signal("one", "published", `"x"`)
+	s.ends()
+	reset("third", 2, 3)
 	s.ends()
 }
 
