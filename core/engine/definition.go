@@ -81,11 +81,11 @@ func (e *Engine) interpret(definition *port.Definition) (scheduler.Entry, error)
 			"Deploy a program that can, then unblock the run; or reset the run to another version",
 			definition.Version, definition.Name, definition.Kind, err)}
 	}
-	make, ok := e.config.Interpreters[definition.Kind]
+	interpreter, ok := e.config.Interpreters[definition.Kind]
 	if !ok {
 		return nil, invalid(fmt.Errorf("nothing here interprets this kind"))
 	}
-	made, err := make(definition.Name, definition.Source)
+	made, err := interpreter(definition.Name, definition.Source)
 	if err != nil {
 		return nil, invalid(err)
 	}

@@ -69,7 +69,7 @@ const (
 // LongestSource is how many bytes a source has at most: 4 MB.
 const LongestSource = 4 << 20
 
-// ErrNoDefinition: the catalog has no such definition.
+// ErrNoDefinition is the error of a catalog that has no such definition.
 var ErrNoDefinition = errors.New("no such definition")
 
 // HashDefinition is the hash of a kind and a source, in hexadecimal.

@@ -1,4 +1,4 @@
-// Package porttest is the suite that every adapter of the engine's storing ports passes: what core/engine/ports.go says,
+// Package porttest is the suite that every adapter of the engine's storing ports passes: what core/port says,
 // sentence by sentence. An adapter's own test opens the store, declares where it differs, and calls [TestStores]; and
 // [TestSame], which compares it with another one.
 package porttest
