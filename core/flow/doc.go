@@ -7,9 +7,10 @@
 //
 //	func main() { program.Main(flow.MustWorkflow("order", source), charge) }
 //
-// The files tell the story in this order: definition.go has the types, parse.go, fields.go and
-// check.go read and check a definition, run.go goes from node to node, node.go runs one, and each
-// kind of node has a file. state.go is the position that a run carries into its next generation.
+// The files tell the story in this order. definition.go has the types. parse.go reads a flow,
+// fields.go a node, with prep.go, services.go and cases.go for parts of it, and check.go checks the
+// graph. run.go goes from node to node, node.go runs one, and each kind of node has a file. state.go
+// is the position that a run carries into its next generation.
 //
 // # Definitions
 //
@@ -62,14 +63,15 @@
 //
 // # Failures
 //
-// max_retries and wait_ms repeat what failed: a call, a subflow as a whole, the wait of a
-// wait_event. A failure that is not retryable is not repeated. failure_strategy says what failed
-// calls mean to a parallel or a foreach: collect_errors (all calls are made, then the node
-// fails), fail_fast (no further calls, and those that run are canceled), ignore_errors or
-// continue (failed results are null, and the node succeeds). A node fails only if more calls
-// failed than tolerated_failure_count or tolerated_failure_percentage allow. With both, it fails
-// if either is exceeded, as a Map of Step Functions does. A subflow or a wait_event knows
-// ignore_errors, and retry, which says that max_retries is needed.
+// One call may take call_timeout_ms, a minute if that is missing. max_retries and wait_ms repeat
+// what failed: a call, a subflow as a whole, the wait of a wait_event. A failure that is not
+// retryable is not repeated. failure_strategy says what failed calls mean to a parallel or a
+// foreach: collect_errors (all calls are made, then the node fails), fail_fast (no further calls,
+// and those that run are canceled), ignore_errors or continue (failed results are null, and the
+// node succeeds). A node fails only if more calls failed than tolerated_failure_count or
+// tolerated_failure_percentage allow. With both, it fails if either is exceeded, as a Map of Step
+// Functions does. A subflow or a wait_event knows ignore_errors, and retry, which says that
+// max_retries is needed.
 //
 // The params of a call are those of task and node together. One exception: if the items of a
 // foreach are a whole member of params and have more than 16 KB, the calls' params do not contain

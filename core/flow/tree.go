@@ -176,18 +176,9 @@ func (r *reader) word(v *value) {
 	}
 }
 
-// raw is the text of an object or array as it stands in the source, and of all else in short.
+// raw is the text of a value as it stands in the source.
 func (v value) raw(source []byte) json.RawMessage {
-	switch v.kind {
-	case '{', '[':
-		return json.RawMessage(source[v.start:v.end])
-	case '"':
-		text, _ := json.Marshal(v.text)
-		return text
-	case 'n':
-		return json.RawMessage("null")
-	}
-	return json.RawMessage(v.text)
+	return json.RawMessage(source[v.start:v.end])
 }
 
 // zero says whether a value is null, false, 0, an empty string, or holds nothing else. Clients that
