@@ -186,3 +186,24 @@ func TestTooLargeToCarry(t *testing.T) {
 	require.Equal(t, 1, generation(t, w.Env))
 	workflowtest.Replay(t, workflowtest.Export(w.Env), mustFlow(definition))
 }
+
+// A signal is not lost that comes together with the result at which a run continues as new, or ends.
+func TestSignalsWithResults(t *testing.T) {
+	w := newWorld(t)
+	w.SkipReplay = true
+	n := 0
+	workflowtest.Mock(w.Env, service("signaling"), func(context.Context, flow.Call) (flow.Answer, error) {
+		w.set(fmt.Sprintf("k%d", n), "1")
+		if n++; n == 4000 {
+			return flow.Answer{}, nil
+		}
+		return flow.Answer{Result: json.RawMessage(`{"action": "again"}`)}, nil
+	})
+	const calls = 4000
+	result, err := w.run(`{"start": "a", "nodes": {"a": {"service": "signaling", "post": {"action_key": "action"}}}, "edges": [{"from": "a", "action": "again", "to": "a"}]}`, `{}`)
+	require.NoError(t, err)
+	var shared map[string]any
+	require.NoError(t, json.Unmarshal([]byte(result), &shared))
+	require.Greater(t, generation(t, w.Env), 1)
+	require.Equal(t, calls, len(shared))
+}

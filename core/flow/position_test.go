@@ -3,6 +3,8 @@ package flow
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +32,9 @@ func from(t *testing.T, d *Definition, position string) (string, error) {
 		}
 	})
 	workflowtest.Mock(env, activity.Declare[json.RawMessage, json.RawMessage]("same"), func(_ context.Context, input json.RawMessage) (json.RawMessage, error) {
+		if string(input) == `"bad"` {
+			return nil, errors.New("bad")
+		}
 		return input, nil
 	})
 	second := workflow.New("second", func(ctx workflow.Context, input history.Payload) (history.Payload, error) {
@@ -52,6 +57,20 @@ func TestPositions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, result)
 	}
+	// A failure of the generation before counts, and its slot is not a success.
+	d, err = Parse([]byte(strings.Replace(positions, "ignore_errors", `fail_fast", "tolerated_failure_count": 1, "x-y": "`, 1)))
+	require.NoError(t, err)
+	result, err := from(t, d, `{"_rt": {"frame": {"node": "fan", "shared": {"go": 1}, "now": {"input": [1, 2, "bad", 4], "fan": {"next": 2, "results": [null, null], "errors": {"1": "bad"}}}}}}`)
+	require.NoError(t, err)
+	require.Equal(t, `{"go":1,"out":[null],"sub":{}}`, result)
+	// A timer ends when it was due before.
+	d, err = Parse([]byte(`{"start": "n", "nodes": {"n": {"kind": "timer", "params": {"delay_ms": 86400000}}}}`))
+	require.NoError(t, err)
+	_, err = from(t, d, `{"_rt": {"frame": {"node": "n", "now": {"entered": "2026-01-01T00:00:00Z", "due": "2026-01-01T00:00:05Z"}}}}`)
+	require.NoError(t, err, "canceled after an hour")
+
+	d, err = Parse([]byte(positions))
+	require.NoError(t, err)
 	for position, want := range map[string]string{
 		`{"_rt": null}`: "cannot be read", `{"_rt": 3}`: "cannot be read", `{"_rt": {}}`: "is empty", `{"_rt": {"frame": {"node": "gone"}}}`: `node "gone", which this version of the definition does not have`,
 		`{"_rt": {"frame": {"node": "fan", "now": {"sub": {"node": "wait"}}}}}`:           "without a subflow in this version",

@@ -68,14 +68,15 @@ func (d *Definition) resume(ctx workflow.Context, p *progress, err error) (histo
 	}
 	workflow.Yield(ctx) // messages that came before the first node are handled before it runs
 	failure, err := r.flow(ctx, d, p.Frame, p.Params)
+	workflow.Yield(ctx) // messages of this activation count, before the state is carried or given
 	if errors.Is(err, errLong) {
-		workflow.Yield(ctx) // messages of this activation come before the state is carried over
 		next, fits := p.carry()
 		if fits {
 			return workflow.ContinueAsNew(ctx, d.run, next)
 		}
 		r.long, r.stays = false, true
 		failure, err = r.flow(ctx, d, p.Frame, p.Params)
+		workflow.Yield(ctx)
 	}
 	switch stuck := (*stuckError)(nil); {
 	case errors.As(err, &stuck):
