@@ -7,6 +7,8 @@
 //
 //	func main() { program.Main(flow.MustWorkflow("order", source), charge) }
 //
+// [Interpret] is for an engine that runs flows which are published to it while it runs.
+//
 // The files tell the story in this order. definition.go has the types. parse.go reads a flow,
 // fields.go a node, with prep.go, services.go and cases.go for parts of it, and check.go checks the
 // graph. run.go goes from node to node, node.go runs one, and each kind of node has a file. state.go

@@ -3,6 +3,7 @@ package flow_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,4 +67,44 @@ func TestOnALocalNode(t *testing.T) {
 	require.Equal(t, history.Completed, summary.Status, "%v", summary.Failure)
 	require.JSONEq(t, `{"total": 6, "both": [6, 6], "each": [10, 20, 30], "sub": {"s": 60}, "go": true}`, string(summary.Result))
 	require.Equal(t, "approved", state().Action)
+}
+
+// S4.7: a flow is published to a running system. Each run keeps the version that it started with; a
+// malformed definition is refused with all places, and nothing of it is stored.
+func TestPublishedFlow(t *testing.T) {
+	folder := t.TempDir()
+	store, err := sqlite.Open(folder, sqlite.Options{})
+	require.NoError(t, err)
+	n, err := local.Start(t.Context(), local.Config{Store: store, DataFolder: folder, Definitions: []workflow.Definition{served("transform", transform)},
+		Interpreters: map[string]engine.Interpreter{"flow": flow.Interpret}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, n.Close()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	source := func(mul int) string {
+		return fmt.Sprintf(`{"start": "wait", "nodes": {"wait": {"kind": "wait_event", "params": {"signal_key": "$shared.go"}},
+			"mul": {"service": "transform", "params": {"mul": %d}, "prep": {"input_key": "$params.x"}, "post": {"output_key": "out"}}}, "edges": [{"from": "wait", "to": "mul"}]}`, mul)
+	}
+	for version := 1; version <= 2; version++ {
+		_, created, err := n.Publish(ctx, engine.PublishRequest{Name: "published", Kind: "flow", Source: source(10 * version)})
+		require.NoError(t, err)
+		require.True(t, created)
+		_, _, err = n.Start(ctx, engine.StartRequest{Run: fmt.Sprint("r", version), Workflow: "published", Input: history.Payload(`{"x": 3}`)})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			summary, err := n.Get(ctx, fmt.Sprint("r", version))
+			return err == nil && len(summary.State) > 0
+		}, time.Minute, 5*time.Millisecond)
+	}
+	_, _, err = n.Publish(ctx, engine.PublishRequest{Name: "published", Kind: "flow", Source: `{"start": "x", "nodes": {"n": {"kind": "exec"}}}`})
+	require.ErrorContains(t, err, "/nodes/n/kind")
+	require.ErrorContains(t, err, "/start")
+	for version := 1; version <= 2; version++ {
+		run := fmt.Sprint("r", version)
+		_, err := n.Signal(ctx, engine.MessageRequest{Run: run}, flow.Set.Name(), history.Payload(`{"key": "go", "value": 1}`))
+		require.NoError(t, err)
+		summary, err := n.Wait(ctx, run)
+		require.NoError(t, err)
+		require.JSONEq(t, fmt.Sprintf(`{"go": 1, "out": %d}`, 30*version), string(summary.Result))
+	}
 }
