@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // completion is the document of complete and fail.
@@ -37,7 +38,7 @@ func (p *program) complete() *cobra.Command {
 }
 
 func (p *program) fail() *cobra.Command {
-	failure := client.FailBody{}
+	failure := wire.FailBody{}
 	details := ""
 	command := &cobra.Command{
 		Use:               "fail TOKEN MESSAGE",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func (p *program) doctor() *cobra.Command {
@@ -34,7 +35,7 @@ func (p *program) doctor() *cobra.Command {
 
 // diagnosed is the document of doctor.
 type diagnosed struct {
-	*client.Diagnosis
+	*wire.Diagnosis
 	inspected
 }
 
@@ -47,7 +48,7 @@ func (p *program) diagnose(ctx context.Context, server *client.Client, most int)
 	if err != nil {
 		return err
 	}
-	found.Healthy = found.Healthy && !slices.ContainsFunc(runs.Findings, func(f client.Finding) bool { return !isHint(f) })
+	found.Healthy = found.Healthy && !slices.ContainsFunc(runs.Findings, func(f wire.Finding) bool { return !isHint(f) })
 	p.show(diagnosed{found, runs}, func(w io.Writer) { p.writeDiagnosis(w, found, runs) })
 	if !found.Healthy {
 		return &exit{code: unsuccessful}
@@ -55,7 +56,7 @@ func (p *program) diagnose(ctx context.Context, server *client.Client, most int)
 	return nil
 }
 
-func (p *program) writeDiagnosis(w io.Writer, found *client.Diagnosis, runs inspected) {
+func (p *program) writeDiagnosis(w io.Writer, found *wire.Diagnosis, runs inspected) {
 	p.writeBlocked(w, found)
 	p.writeOverdue(w, found.Overdue)
 	p.writeFindings(w, found, runs.Findings)
@@ -82,7 +83,7 @@ func (p *program) writeDiagnosis(w io.Writer, found *client.Diagnosis, runs insp
 	}
 }
 
-func (p *program) writeBlocked(w io.Writer, found *client.Diagnosis) {
+func (p *program) writeBlocked(w io.Writer, found *wire.Diagnosis) {
 	if len(found.Blocked) == 0 {
 		return
 	}
@@ -102,7 +103,7 @@ func (p *program) writeBlocked(w io.Writer, found *client.Diagnosis) {
 }
 
 // remedy says what has a blocked run continue.
-func (p *program) remedy(run client.BlockedRun) string {
+func (p *program) remedy(run wire.BlockedRun) string {
 	unblock := fmt.Sprintf("`%s unblock %s`", p.name, run.Run)
 	resumes := "it resumes automatically then; " + unblock + " has it tried again at once"
 	switch run.Reason {
@@ -127,7 +128,7 @@ func (p *program) remedy(run client.BlockedRun) string {
 // shownTimers is how many overdue timers are named.
 const shownTimers = 10
 
-func (p *program) writeOverdue(w io.Writer, timers []client.OverdueTimer) {
+func (p *program) writeOverdue(w io.Writer, timers []wire.OverdueTimer) {
 	if len(timers) == 0 {
 		return
 	}
@@ -142,7 +143,7 @@ func (p *program) writeOverdue(w io.Writer, timers []client.OverdueTimer) {
 		"what is overdue fires once it runs\n\n")
 }
 
-func (p *program) writeDead(w io.Writer, queues *client.Queues) {
+func (p *program) writeDead(w io.Writer, queues *wire.Queues) {
 	if queues.Dead == 0 {
 		return
 	}

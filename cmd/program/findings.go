@@ -8,19 +8,20 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // inspected is what an inspection of runs found.
 type inspected struct {
-	Findings []client.Finding `json:"findings"`
-	Checked  int              `json:"checked"`
+	Findings []wire.Finding `json:"findings"`
+	Checked  int            `json:"checked"`
 	// More: there are further runs, which were not read.
 	More bool `json:"more"`
 }
 
 // inspect reads runs that are not finished, so many at most, or somewhat more.
 func inspect(ctx context.Context, server *client.Client, most int) (inspected, error) {
-	found := inspected{Findings: []client.Finding{}}
+	found := inspected{Findings: []wire.Finding{}}
 	for cursor := ""; found.Checked < most; {
 		page, err := server.Inspect(ctx, cursor)
 		if err != nil {
@@ -37,7 +38,7 @@ func inspect(ctx context.Context, server *client.Client, most int) (inspected, e
 }
 
 // isHint says of a finding that the run is all right, as far as can be known.
-func isHint(f client.Finding) bool { return f.Kind == engine.FindingSignal }
+func isHint(f wire.Finding) bool { return f.Kind == engine.FindingSignal }
 
 // shownFindings is how many findings of a sort are shown.
 const shownFindings = 20
@@ -49,7 +50,7 @@ type chapter struct {
 	todo  string
 }
 
-func (p *program) chapters(found *client.Diagnosis) []chapter {
+func (p *program) chapters(found *wire.Diagnosis) []chapter {
 	return []chapter{
 		{"hanging: %s, waiting for something that does not come", []string{engine.FindingUnread, engine.FindingActivity, engine.FindingAttempt,
 			engine.FindingStep, engine.FindingTimer, engine.FindingChild}, p.whereLost(found)},
@@ -65,7 +66,7 @@ func (p *program) chapters(found *client.Diagnosis) []chapter {
 }
 
 // whereLost says what to do about messages that were lost.
-func (p *program) whereLost(found *client.Diagnosis) string {
+func (p *program) whereLost(found *wire.Diagnosis) string {
 	switch queues := found.Queues; {
 	case !found.Rebuild:
 		return "restart the server: it sends again, from the logs, what is missing"
@@ -77,9 +78,9 @@ func (p *program) whereLost(found *client.Diagnosis) string {
 	}
 }
 
-func (p *program) writeFindings(w io.Writer, found *client.Diagnosis, of []client.Finding) {
+func (p *program) writeFindings(w io.Writer, found *wire.Diagnosis, of []wire.Finding) {
 	for _, chapter := range p.chapters(found) {
-		var all []client.Finding
+		var all []wire.Finding
 		runs := map[string]bool{}
 		for _, f := range of {
 			if slices.Contains(chapter.kinds, f.Kind) {
@@ -91,7 +92,7 @@ func (p *program) writeFindings(w io.Writer, found *client.Diagnosis, of []clien
 			continue
 		}
 		fmt.Fprintf(w, chapter.title+"\n\n", count(len(runs), "run"))
-		slices.SortStableFunc(all, func(a, b client.Finding) int { return a.Since.Compare(b.Since) })
+		slices.SortStableFunc(all, func(a, b wire.Finding) int { return a.Since.Compare(b.Since) })
 		for _, f := range all[:min(len(all), shownFindings)] {
 			fmt.Fprintf(w, "  %s: %s\n", f.Run, p.describeFinding(f))
 		}
@@ -103,7 +104,7 @@ func (p *program) writeFindings(w io.Writer, found *client.Diagnosis, of []clien
 }
 
 // describeFinding says what one run waits for.
-func (p *program) describeFinding(f client.Finding) string {
+func (p *program) describeFinding(f wire.Finding) string {
 	numbered := fmt.Sprintf("%s (seq %d)", f.Name, f.Seq)
 	switch f.Kind {
 	case engine.FindingUnread:

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func (p *program) get() *cobra.Command {
@@ -53,18 +53,18 @@ func (p *program) writeValue(ctx context.Context, server *client.Client, run, na
 
 // looked is the document of get.
 type looked struct {
-	*port.Summary
+	*wire.Summary
 	// Activities under way that heartbeat, run long, have failed before or are completed from outside.
-	Activities []*port.TaskState `json:"activities,omitempty"`
+	Activities []*wire.ActivityState `json:"activities,omitempty"`
 	// Unread are the signals that the run's code has not taken.
-	Unread []engine.UnreadSignal `json:"unreadSignals,omitempty"`
+	Unread []wire.UnreadSignal `json:"unreadSignals,omitempty"`
 }
 
 // longestReplay is for how long get waits for a run's code to say which signals it has not taken.
 const longestReplay = 3 * time.Second
 
 // unread asks an open run which signals it has not taken. A run that cannot say so in time shows none.
-func unread(ctx context.Context, server *client.Client, run *port.Summary) []engine.UnreadSignal {
+func unread(ctx context.Context, server *client.Client, run *wire.Summary) []wire.UnreadSignal {
 	if run.Status.Closed() || run.Blocked != nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (p *program) writeRun(w io.Writer, run looked) {
 }
 
 // describeLarge shows how a value begins that is too long to be shown, and says how to read it.
-func (p *program) describeLarge(run, name string, large port.Large) string {
+func (p *program) describeLarge(run, name string, large wire.Large) string {
 	size := "it is long"
 	if large.Bytes > 0 {
 		size = fmt.Sprintf("%d bytes", large.Bytes)
@@ -161,7 +161,7 @@ func describeAttributes(attributes history.Attributes) string {
 }
 
 // describeTask says how an activity under way is doing.
-func (p *program) describeTask(state *port.TaskState) string {
+func (p *program) describeTask(state *wire.ActivityState) string {
 	text := fmt.Sprintf("%s (seq %d), %s", calledAs(state), state.Seq, attempt(state, p.now()))
 	if state.Pending {
 		text += ", to be completed by its token"
@@ -187,7 +187,7 @@ func (p *program) describeTask(state *port.TaskState) string {
 }
 
 // calledAs names the call that a state is of.
-func calledAs(state *port.TaskState) string {
+func calledAs(state *wire.ActivityState) string {
 	if state.Step {
 		return "step " + state.Activity
 	}
@@ -195,7 +195,7 @@ func calledAs(state *port.TaskState) string {
 }
 
 // attempt says which attempt is running, or when the next one begins.
-func attempt(state *port.TaskState, now time.Time) string {
+func attempt(state *wire.ActivityState, now time.Time) string {
 	text := fmt.Sprintf("attempt %d", max(state.Attempt, 1))
 	switch {
 	case !state.Started.IsZero() || state.Attempt <= 1:

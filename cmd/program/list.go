@@ -10,6 +10,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func (p *program) list() *cobra.Command {
@@ -43,7 +44,7 @@ func (p *program) list() *cobra.Command {
 
 // listed is the document of list.
 type listed struct {
-	Runs []*port.Summary `json:"runs"`
+	Runs []*wire.Summary `json:"runs"`
 	// More: there are further runs.
 	More bool `json:"more"`
 }
@@ -52,7 +53,7 @@ func (p *program) listRuns(command *cobra.Command, server *client.Client, query 
 	if most < 1 {
 		return misuse(command, fmt.Errorf("--limit %d: it is 1 or more", most))
 	}
-	found := listed{Runs: []*port.Summary{}}
+	found := listed{Runs: []*wire.Summary{}}
 	for {
 		query.Limit = min(most-len(found.Runs), engine.LongestPage)
 		page, err := server.List(command.Context(), query)
@@ -101,7 +102,7 @@ func (p *program) writeRuns(w io.Writer, found listed) {
 }
 
 // standing is a run's status in a word.
-func standing(run *port.Summary) string {
+func standing(run *wire.Summary) string {
 	if run.Blocked != nil {
 		return "blocked"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 const mailID = "the message's own id: repeating it with the same id is safe (default: one is made)"
@@ -52,7 +53,7 @@ func givenID(command *cobra.Command, flag string) error {
 }
 
 // accepted shows that a mail is in the run's inbox.
-func (p *program) accepted(accepted engine.Accepted, err error, format string, args ...any) error {
+func (p *program) accepted(accepted wire.Accepted, err error, format string, args ...any) error {
 	if err == nil {
 		p.print(accepted, func(w io.Writer) { fmt.Fprintf(w, format+"\n", args...) })
 	}
@@ -83,7 +84,7 @@ func (p *program) update() *cobra.Command {
 }
 
 func (p *program) sendUpdate(ctx context.Context, server *client.Client, mail engine.MessageRequest, name string, input history.Payload) error {
-	var answer engine.UpdateAnswer
+	var answer wire.UpdateAnswer
 	var err error
 	shown := &progress{program: p, server: server, run: mail.Run}
 	shown.during(ctx, func() { answer, err = server.Update(ctx, mail, name, input) })

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // progress shows what happens to a run while somebody waits, line by line: what is new, and nothing twice.
@@ -19,8 +19,8 @@ type progress struct {
 	seen       bool // the server has answered
 	generation int
 	published  string
-	blocked    *port.Block
-	tasks      map[port.TaskKey]shownTask
+	blocked    *wire.Block
+	tasks      map[callKey]shownTask
 }
 
 // shownTask is what was said of an activity.
@@ -70,7 +70,7 @@ func (s *progress) look(ctx context.Context) {
 	}
 }
 
-func (s *progress) show(run *port.Summary, activities []*port.TaskState) {
+func (s *progress) show(run *wire.Summary, activities []*wire.ActivityState) {
 	line := func(format string, args ...any) {
 		s.say("  +%-6s %s", s.ago(run.Started), fmt.Sprintf(format, args...))
 	}
@@ -98,11 +98,18 @@ func (s *progress) show(run *port.Summary, activities []*port.TaskState) {
 	}
 }
 
-func (s *progress) showTask(line func(string, ...any), now *port.TaskState) {
+// callKey names a call of an activity.
+type callKey struct {
+	generation int
+	seq        int64
+}
+
+func (s *progress) showTask(line func(string, ...any), now *wire.ActivityState) {
 	if s.tasks == nil {
-		s.tasks = map[port.TaskKey]shownTask{}
+		s.tasks = map[callKey]shownTask{}
 	}
-	was := s.tasks[now.TaskKey]
+	key := callKey{now.Generation, now.Seq}
+	was := s.tasks[key]
 	called := "activity " + now.Activity
 	if now.Step {
 		called = "step " + now.Activity
@@ -118,5 +125,5 @@ func (s *progress) showTask(line func(string, ...any), now *port.TaskState) {
 		line("activity %s: %s", now.Activity, brief(now.Details))
 		beat = now.Beat
 	}
-	s.tasks[now.TaskKey] = shownTask{attempt: now.Attempt, pending: now.Pending, beat: beat}
+	s.tasks[key] = shownTask{attempt: now.Attempt, pending: now.Pending, beat: beat}
 }

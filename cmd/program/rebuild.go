@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // rebuilt is what was found unfinished: the document of rebuild.
@@ -55,7 +56,7 @@ func (p *program) rebuildAll(ctx context.Context, server *client.Client, cursor 
 		if cursor = page.Next; cursor == "" {
 			break
 		}
-		if *page != (client.Rebuilt{Next: page.Next}) {
+		if *page != (wire.Rebuilt{Next: page.Next}) {
 			p.say("so far: %s", done)
 		}
 	}

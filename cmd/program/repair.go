@@ -14,6 +14,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func (p *program) cancel() *cobra.Command {
@@ -42,7 +43,7 @@ func (p *program) terminate() *cobra.Command {
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			accepted, err := server.Terminate(command.Context(), engine.MessageRequest{Run: args[0]}, reason)
 			if err == nil {
-				err = settle(command.Context(), server, args[0], func(run *port.Summary) bool { return run.Status.Closed() })
+				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool { return run.Status.Closed() })
 			}
 			return p.accepted(accepted, err, "run %s is terminated", args[0])
 		}),
@@ -72,7 +73,7 @@ func (p *program) reset() *cobra.Command {
 			}
 			accepted, err := server.Reset(command.Context(), engine.MessageRequest{Run: args[0]}, to, reason)
 			if err == nil {
-				err = settle(command.Context(), server, args[0], func(run *port.Summary) bool { return run.Generation > before.Generation })
+				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool { return run.Generation > before.Generation })
 			}
 			return p.accepted(accepted, err, "run %s continues from record %s, in a new generation", args[0], place)
 		}),
@@ -117,7 +118,7 @@ func (p *program) unblock() *cobra.Command {
 				return &exit{code: refused, err: fmt.Errorf("run %s is not blocked: it is %s", args[0], before.Status)}
 			}
 			if err = server.Unblock(command.Context(), args[0]); err == nil {
-				err = settle(command.Context(), server, args[0], func(run *port.Summary) bool {
+				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool {
 					return run.Blocked == nil || !run.Blocked.Since.Equal(before.Blocked.Since)
 				})
 			}
@@ -133,7 +134,7 @@ func (p *program) unblock() *cobra.Command {
 const settling = 5 * time.Second
 
 // settle waits until a run shows what was asked for, so that the next command finds it so.
-func settle(ctx context.Context, server *client.Client, run string, shows func(*port.Summary) bool) error {
+func settle(ctx context.Context, server *client.Client, run string, shows func(*wire.Summary) bool) error {
 	begun := time.Now()
 	for pause := 5 * time.Millisecond; time.Since(begun) < settling; pause = min(2*pause, 500*time.Millisecond) {
 		summary, err := server.Get(ctx, run)

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // startFlags are those of start.
@@ -50,7 +50,7 @@ func (p *program) start() *cobra.Command {
 
 // begun is the document of start.
 type begun struct {
-	*port.Summary
+	*wire.Summary
 	// Created is false where the run of this id was there already.
 	Created bool `json:"created"`
 }

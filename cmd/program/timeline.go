@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // timeline turns a log into lines for people: one for each thing that the run did or that happened to it, with what came
@@ -23,7 +23,7 @@ type timeline struct {
 	closed history.Terminal
 	// generation is that of the log; children are the runs that it started and has no answer of.
 	generation int
-	children   map[string]*port.Summary
+	children   map[string]*wire.Summary
 }
 
 // happening is one line, with the lines under it.
@@ -39,7 +39,7 @@ type happening struct {
 
 func newTimeline(now time.Time, run looked, generation int) *timeline {
 	return &timeline{now: now, run: run, generation: generation, open: map[int64]*happening{},
-		update: map[string]*happening{}, children: map[string]*port.Summary{}}
+		update: map[string]*happening{}, children: map[string]*wire.Summary{}}
 }
 
 // childID is the id of a child run.
@@ -286,7 +286,7 @@ func (t *timeline) respond(command *history.RespondUpdate) {
 
 // pending completes the lines that wait for something still.
 func (t *timeline) pending() {
-	tasks := map[int64]*port.TaskState{}
+	tasks := map[int64]*wire.ActivityState{}
 	for _, task := range t.run.Activities {
 		tasks[task.Seq] = task
 	}
@@ -335,7 +335,7 @@ func (t *timeline) leave(h *happening, command *history.StartChild) {
 }
 
 // task notes how an activity under way is doing, where that is known.
-func (t *timeline) task(h *happening, task *port.TaskState) {
+func (t *timeline) task(h *happening, task *wire.ActivityState) {
 	if task == nil {
 		return
 	}

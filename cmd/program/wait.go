@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/infra/aws/signing"
 )
 
@@ -64,7 +65,7 @@ const (
 )
 
 // follow waits for a run's end, or for its being blocked if that is to end it, and shows what happens meanwhile.
-func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *port.Summary, err error) {
+func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *wire.Summary, err error) {
 	shown := &progress{program: p, server: server, run: run, state: true}
 	var since time.Time
 	for {

@@ -2,7 +2,6 @@ package port
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -124,16 +123,6 @@ func (s *TaskState) LeaveOut(most int) *TaskState {
 	brief.Large = map[string]Large{ValueDetails: LargeOf(s.Details)}
 	brief.Details = nil
 	return &brief
-}
-
-// IsLarge says whether any of these values was left out; without names, whether any value was.
-func (s *Summary) IsLarge(names ...string) bool {
-	for name := range s.Large { // order-insensitive: any
-		if len(names) == 0 || slices.Contains(names, name) {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Summary) leftOut(name string, value Large) {

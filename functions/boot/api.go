@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/infra/api"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 const (
@@ -26,8 +26,8 @@ func (s *System) apiHandler() (any, error) {
 	return gateway{handler}.Invoke, nil
 }
 
-func (s *System) queues(ctx context.Context) (client.Queues, error) {
+func (s *System) queues(ctx context.Context) (wire.Queues, error) {
 	ready, delayed, inFlight, err := s.Queue.Backlog(ctx)
 	dead, noDead := s.Queue.Dead(ctx)
-	return client.Queues{Backlog: client.Backlog{Ready: ready, Delayed: delayed, InFlight: inFlight}, Dead: dead}, errors.Join(err, noDead)
+	return wire.Queues{Backlog: wire.Backlog{Ready: ready, Delayed: delayed, InFlight: inFlight}, Dead: dead}, errors.Join(err, noDead)
 }

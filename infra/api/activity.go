@@ -10,7 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func activityEndpoints() []endpoint {
@@ -21,22 +21,22 @@ func activityEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/runs/{run}/activities", id: "list-activities", summary: "List a run's activities under way",
 			describe: "Those that heartbeat, run long, have failed before, or wait to be completed from outside. Others are only in the run's history.",
-			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", client.Activities{}, ""}},
+			params:   []*huma.Param{runParam()}, answers: map[int]reply{http.StatusOK: {"Activities under way.", wire.Activities{}, ""}},
 			fails: fails, serve: listActivities},
 		{method: http.MethodGet, path: "/v1/runs/{run}/activities/{seq}/details", id: "get-activity-details", summary: "Read what an activity's last heartbeat said, whole",
 			describe: "The list of activities leaves long details out.",
 			params: []*huma.Param{runParam(), {Name: "seq", In: "path", Required: true, Description: "The number of the run's command: seq of the list.", Example: 2, Schema: whole(1)},
 				queryParam("after", afterParam("the details"), matching(spotPattern), nil)},
-			answers: map[int]reply{http.StatusOK: {"The details, or a piece of their text.", json.RawMessage(nil), client.NextHeader}},
+			answers: map[int]reply{http.StatusOK: {"The details, or a piece of their text.", json.RawMessage(nil), wire.NextHeader}},
 			fails:   append(fails, port.Conflict), serve: getDetails},
 		{method: http.MethodPost, path: "/v1/activities/{token}/complete", id: "complete-activity", completes: true, summary: "Complete an activity from outside",
 			describe: "By the token that the activity was given and passed on. It is good for one answer, until the attempt's time is over; the same answer may be repeated.",
-			params:   params, body: client.CompleteBody{}, answers: done, fails: byToken, serve: completeActivity},
+			params:   params, body: wire.CompleteBody{}, answers: done, fails: byToken, serve: completeActivity},
 		{method: http.MethodPost, path: "/v1/activities/{token}/fail", id: "fail-activity", completes: true, summary: "Fail an activity from outside",
 			describe: "It is final: the activity is not tried again.",
-			params:   params, body: client.FailBody{}, answers: done, fails: byToken, serve: failActivity},
+			params:   params, body: wire.FailBody{}, answers: done, fails: byToken, serve: failActivity},
 		{method: http.MethodPost, path: "/v1/activities/{token}/heartbeat", id: "heartbeat-activity", completes: true, summary: "Say that an activity is being worked on",
-			params: params, body: client.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", client.Beat{}, ""}},
+			params: params, body: wire.HeartbeatBody{}, answers: map[int]reply{http.StatusOK: {"Whether to go on.", wire.Beat{}, ""}},
 			fails: byToken, serve: heartbeatActivity},
 	}
 }
@@ -50,11 +50,11 @@ func listActivities(c *call) error {
 	if err != nil {
 		return err
 	}
-	shown := make([]*port.TaskState, 0, len(states))
+	shown := make([]*wire.ActivityState, 0, len(states))
 	for _, state := range states {
-		shown = append(shown, state.LeaveOut(port.LongestListed))
+		shown = append(shown, activityOf(state.LeaveOut(port.LongestListed)))
 	}
-	return c.answer(http.StatusOK, client.Activities{Activities: shown})
+	return c.answer(http.StatusOK, wire.Activities{Activities: shown})
 }
 
 func getDetails(c *call) error {
@@ -79,7 +79,7 @@ func getDetails(c *call) error {
 }
 
 func completeActivity(c *call) error {
-	var body client.CompleteBody
+	var body wire.CompleteBody
 	if err := c.read(&body); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func completeActivity(c *call) error {
 }
 
 func failActivity(c *call) error {
-	var body client.FailBody
+	var body wire.FailBody
 	if err := c.read(&body); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *call) resolve(result history.Payload, failure *history.Failure) error {
 }
 
 func heartbeatActivity(c *call) error {
-	var body client.HeartbeatBody
+	var body wire.HeartbeatBody
 	if err := c.read(&body); err != nil {
 		return err
 	}
@@ -115,5 +115,5 @@ func heartbeatActivity(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, client.Beat{Cancelled: cancelled})
+	return c.answer(http.StatusOK, wire.Beat{Cancelled: cancelled})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/seal"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // Config of a handler.
@@ -47,7 +47,7 @@ type Config struct {
 	// it, and it has rebuilt them at its start.
 	Rebuild bool
 	// Queues says how the queues are, for a diagnosis. Nil: what Backlog says.
-	Queues func(context.Context) (client.Queues, error)
+	Queues func(context.Context) (wire.Queues, error)
 	// Backup copies the database, to a file that is the caller's to close. Nil: there is no
 	// database file.
 	Backup func(context.Context) (*os.File, error)

@@ -10,9 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/port"
 )
 
 // Version of the API. What is added raises the second number; what would break callers gets a /v2.
@@ -37,15 +35,9 @@ func newDocument(registry huma.Registry) *huma.OpenAPI {
 func newRegistry() huma.Registry {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	for described, by := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[history.Payload]():     reflect.TypeFor[json.RawMessage](),
-		reflect.TypeFor[port.Summary]():        reflect.TypeFor[summary](),
-		reflect.TypeFor[port.Block]():          reflect.TypeFor[block](),
-		reflect.TypeFor[port.Large]():          reflect.TypeFor[large](),
-		reflect.TypeFor[engine.Accepted]():     reflect.TypeFor[accepted](),
-		reflect.TypeFor[engine.UpdateAnswer](): reflect.TypeFor[updateAnswer](),
-		reflect.TypeFor[port.TaskState]():      reflect.TypeFor[activityState](),
-		reflect.TypeFor[engine.UnreadSignal](): reflect.TypeFor[unreadSignal](),
-		reflect.TypeFor[history.Failure]():     reflect.TypeFor[failure](),
+		reflect.TypeFor[history.Payload](): reflect.TypeFor[json.RawMessage](),
+		reflect.TypeFor[history.Failure](): reflect.TypeFor[failure](),
+		reflect.TypeFor[history.Parent]():  reflect.TypeFor[parent](),
 	} { // order-insensitive: a map is filled
 		registry.RegisterTypeAlias(described, by)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // endpoint declares one operation: requests are read by it, and the document is made from it.
@@ -45,8 +46,8 @@ type reply struct {
 
 // headers of answers, as the document describes them.
 var headers = map[string]string{
-	client.HintHeader: "What may be wrong, though the start was accepted: the workflow is not registered here.",
-	client.NextHeader: "What to give as after for the next piece; missing with the last one.",
+	wire.HintHeader: "What may be wrong, though the start was accepted: the workflow is not registered here.",
+	wire.NextHeader: "What to give as after for the next piece; missing with the last one.",
 }
 
 // call is one request on its way.

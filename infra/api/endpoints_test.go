@@ -15,7 +15,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func TestStart(t *testing.T) {
@@ -87,7 +87,7 @@ func TestUnknownWorkflowIsAHint(t *testing.T) {
 	w := start(t)
 	response, text := w.call("POST", "/v1/runs?wait=5s", `{"workflow":"ecko"}`)
 	require.Equal(t, 201, response.StatusCode)
-	require.Equal(t, `no workflow "ecko" is registered here, so the run is blocked until it is; registered: basket, echo, fails, library, reviewed`, response.Header.Get(client.HintHeader))
+	require.Equal(t, `no workflow "ecko" is registered here, so the run is blocked until it is; registered: basket, echo, fails, library, reviewed`, response.Header.Get(wire.HintHeader))
 	require.Contains(t, text, `"reason":"unknown-workflow"`)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // pieceOfLog is how many bytes of a log one answer gives. Six times as many, if each byte must be escaped to be put into
@@ -40,7 +40,7 @@ func parsePlace(given string) (p place, err error) {
 	from := p.after
 	if err != nil || p.String() != given || p.generation < 1 || min(from.Generation, from.Record, p.bytes) < 0 || from.Generation > p.generation ||
 		(from.Generation == 0) != (from.Record == 0) {
-		return place{}, invalid(fmt.Sprintf("%q is no place in an export: take it from the header %s of the piece before", given, client.NextHeader))
+		return place{}, invalid(fmt.Sprintf("%q is no place in an export: take it from the header %s of the piece before", given, wire.NextHeader))
 	}
 	return p, nil
 }
@@ -68,7 +68,7 @@ func exportHistory(c *call) error {
 	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at port.Position, record *history.Record) error { return p.add(ctx, at, record) })
 	switch {
 	case errors.Is(err, errFull):
-		c.w.Header().Set(client.NextHeader, p.at.String())
+		c.w.Header().Set(wire.NextHeader, p.at.String())
 	case err != nil:
 		return err
 	default:

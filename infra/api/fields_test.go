@@ -10,28 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 )
 
 // What is described must be what is written: each type of the engine with every field set has the described type's fields.
 func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
-	now := time.Unix(1767225600, 0).UTC()
 	one := history.Payload("1")
 	failed := &history.Failure{FailureKind: "x", Type: "x", Message: "x", NonRetryable: true, RetryAfter: 1, Details: one, Stack: "x", Cause: &history.Failure{}}
-	long := map[string]port.Large{"x": {}}
 	for _, c := range []struct{ written, described any }{
-		{port.Summary{Blocked: &port.Block{}, Closed: now, Input: one, Result: one, Failure: failed, State: one,
-			Attributes: history.Attributes{"a": one}, Parent: &history.Parent{}, Large: long}, summary{}},
-		{port.Large{Preview: "x"}, large{}},
-		{port.Block{ID: "x", Version: "x"}, block{}},
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
-		{engine.Accepted{Hint: "x"}, accepted{}},
-		{engine.UnreadSignal{}, unreadSignal{}},
-		{engine.UpdateAnswer{Result: one, Failure: failed, Large: long}, updateAnswer{}},
-		{port.TaskState{Step: true, Started: now, Beat: now, Details: one, Failure: "x", Next: now, Cancelled: true, Pending: true, Large: long}, activityState{}},
 		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)

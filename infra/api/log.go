@@ -10,7 +10,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func logEndpoints() []endpoint {
@@ -20,21 +20,21 @@ func logEndpoints() []endpoint {
 				fmt.Sprintf("Values of more than %d bytes are left out; where a record is still longer than a page, those of more than %d bytes, or all. ", port.LongestShown, port.LongestListed) +
 				"Where the member input would stand, input@ says how long it is. get-record gives such a record whole.",
 			params:  []*huma.Param{runParam(), generationParam(), queryParam("after", "Only records after this number.", whole(0), 120)},
-			answers: map[int]reply{http.StatusOK: {"A part of the log.", client.HistoryPage{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getHistory},
+			answers: map[int]reply{http.StatusOK: {"A part of the log.", wire.HistoryPage{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getHistory},
 		{method: http.MethodGet, path: "/v1/runs/{run}/history/{record}", id: "get-record", summary: "Read one record of a run's log, whole",
-			describe: "As it is stored, with all its values. Where a gateway limits answers, it comes in pieces: as long as an answer has the header " + client.NextHeader +
+			describe: "As it is stored, with all its values. Where a gateway limits answers, it comes in pieces: as long as an answer has the header " + wire.NextHeader +
 				", the same request with that as after gives the next piece.",
 			params: []*huma.Param{runParam(), {Name: "record", In: "path", Required: true, Description: "The number of the record.", Example: 4, Schema: whole(1)},
 				generationParam(), queryParam("after", afterParam("the record"), matching(spotPattern), nil)},
-			answers: map[int]reply{http.StatusOK: {"The record, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
+			answers: map[int]reply{http.StatusOK: {"The record, or a piece of its text.", json.RawMessage(nil), wire.NextHeader}},
 			fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: getRecord},
 		{method: http.MethodGet, path: "/v1/runs/{run}/export", id: "export-history", summary: "Export a generation's whole log",
 			describe: "What replay takes. Where a reset began the generation, the records of earlier generations that still count come first. " +
-				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + client.NextHeader + ", the text goes on, " +
+				"It comes in pieces of about a megabyte, cut anywhere: as long as an answer has the header " + wire.NextHeader + ", the text goes on, " +
 				"and the same request with that as after gives the next piece. Put one after the other, they are the export.",
-			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+client.NextHeader+" of the piece before.", matching(plainPattern), nil),
+			params: []*huma.Param{runParam(), generationParam(), queryParam("after", "The next piece after this place: "+wire.NextHeader+" of the piece before.", matching(plainPattern), nil),
 				queryParam("sealed", "Leave values sealed, if the server stores them so: the export says nothing to whoever lacks the key.", &huma.Schema{Type: huma.TypeBoolean}, true)},
-			answers: map[int]reply{http.StatusOK: {"The log, with one record on each line, or a piece of that text.", exported{}, client.NextHeader}},
+			answers: map[int]reply{http.StatusOK: {"The log, with one record on each line, or a piece of that text.", exported{}, wire.NextHeader}},
 			fails:   []port.Code{port.NotFound, port.Blocked}, serve: exportHistory},
 	}
 }
@@ -71,7 +71,7 @@ func getHistory(c *call) error {
 	if err != nil {
 		return err
 	}
-	page := &client.HistoryPage{Run: summary.Run, Generation: generation, Workflow: summary.Workflow, Records: []history.Payload{}}
+	page := &wire.HistoryPage{Run: summary.Run, Generation: generation, Workflow: summary.Workflow, Records: []history.Payload{}}
 	size := 0
 	for _, record := range records {
 		text, whole := shownRecord(record)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reprise-run/reprise/core/port"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // long is a text that may be longer than an answer, or than what a server wants to hold in memory.
@@ -50,7 +50,7 @@ func (c *call) givePiece(at spot, l *long) error {
 		to--
 	}
 	if to < len(text) {
-		c.w.Header().Set(client.NextHeader, spot{sum, to}.String())
+		c.w.Header().Set(wire.NextHeader, spot{sum, to}.String())
 	}
 	writeText(c.w, http.StatusOK, "application/json", text[at.bytes:to])
 	return nil
@@ -127,7 +127,7 @@ func (c *call) leavesOut(value []byte) bool {
 	if most := c.config.LongestAnswer; most == 0 || len(value) <= max(most-beside, most/2) {
 		return false
 	}
-	c.w.Header().Set(client.NextHeader, spot{crc32.ChecksumIEEE(value), 0}.String())
+	c.w.Header().Set(wire.NextHeader, spot{crc32.ChecksumIEEE(value), 0}.String())
 	return true
 }
 
@@ -141,5 +141,5 @@ func (c *call) giveRest(what string, value []byte) error {
 
 // afterParam is the place in a text.
 func afterParam(of string) string {
-	return fmt.Sprintf("The next piece of %s after this place: %s of the answer before.", of, client.NextHeader)
+	return fmt.Sprintf("The next piece of %s after this place: %s of the answer before.", of, wire.NextHeader)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // pieces asks for an export piece by piece, as the client does.
@@ -111,5 +111,5 @@ func TestLongestAnswer(t *testing.T) {
 	require.Regexp(t, `^the answer has \d+ bytes`, p.Detail)
 	require.Equal(t, port.TooLarge, w.problem("GET", "/v1/runs", "").Code, "one run alone is too long")
 	w.exportOf("long", 1, 1)
-	require.Equal(t, "Reprise-Next", client.NextHeader)
+	require.Equal(t, "Reprise-Next", wire.NextHeader)
 }

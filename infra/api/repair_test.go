@@ -14,6 +14,7 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func TestDoctor(t *testing.T) {
@@ -29,19 +30,19 @@ func TestDoctor(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, found.Healthy)
 	require.Len(t, found.Blocked, 1)
-	require.Equal(t, client.BlockedRun{Run: "x", Workflow: "nowhere", Reason: "unknown-workflow", Message: run["message"].(string), Since: found.Blocked[0].Since,
+	require.Equal(t, wire.BlockedRun{Run: "x", Workflow: "nowhere", Reason: "unknown-workflow", Message: run["message"].(string), Since: found.Blocked[0].Since,
 		Version: "7"}, found.Blocked[0])
 	require.WithinDuration(t, time.Now(), found.Blocked[0].Since, time.Minute)
-	require.Equal(t, []client.OverdueTimer{{Run: "r", Generation: 1, Seq: 3, At: found.Overdue[0].At}}, found.Overdue)
+	require.Equal(t, []wire.OverdueTimer{{Run: "r", Generation: 1, Seq: 3, At: found.Overdue[0].At}}, found.Overdue)
 	require.True(t, at.Equal(found.Overdue[0].At))
 }
 
 func TestDoctorAsksTheQueues(t *testing.T) {
-	queues, fault := client.Queues{Backlog: client.Backlog{Ready: 4, Delayed: 7}}, error(nil)
+	queues, fault := wire.Queues{Backlog: wire.Backlog{Ready: 4, Delayed: 7}}, error(nil)
 	w := start(t, func(c *api.Config) {
-		c.Queues = func(context.Context) (client.Queues, error) { return queues, fault }
+		c.Queues = func(context.Context) (wire.Queues, error) { return queues, fault }
 	})
-	diagnose := func() *client.Diagnosis {
+	diagnose := func() *wire.Diagnosis {
 		found, err := w.client.Diagnose(t.Context())
 		require.NoError(t, err)
 		return found
@@ -85,7 +86,7 @@ func TestInspect(t *testing.T) {
 	require.NoError(t, err)
 	found, err := w.client.Inspect(t.Context(), "")
 	require.NoError(t, err)
-	require.Equal(t, &client.Inspection{Checked: 1, Findings: []client.Finding{{Run: "b", Workflow: "basket", Generation: 1,
+	require.Equal(t, &wire.Inspection{Checked: 1, Findings: []wire.Finding{{Run: "b", Workflow: "basket", Generation: 1,
 		Kind: engine.FindingUnread, Name: "timer-fired", Since: found.Findings[0].Since}}}, found)
 	require.True(t, at.Equal(found.Findings[0].Since))
 	_, err = w.client.Inspect(t.Context(), "x")
@@ -98,7 +99,7 @@ func TestRebuild(t *testing.T) {
 		w.ok(201, "POST", "/v1/runs", fmt.Sprintf(`{"run":"b%d","workflow":"basket","input":1}`, i))
 	}
 	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)
-	total := client.Rebuilt{}
+	total := wire.Rebuilt{}
 	for cursor := ""; ; {
 		page, err := w.client.Rebuild(t.Context(), cursor)
 		require.NoError(t, err)
@@ -108,7 +109,7 @@ func TestRebuild(t *testing.T) {
 			break
 		}
 	}
-	require.Equal(t, client.Rebuilt{Open: 4, Unblocked: 1}, total)
+	require.Equal(t, wire.Rebuilt{Open: 4, Unblocked: 1}, total)
 	p := w.problem("POST", "/v1/rebuild?cursor=x", "")
 	require.Equal(t, `400 invalid: "x" is not a cursor of unfinished runs: take it from the page before`, fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 const untilEnd = "until the run has ended or is blocked"
@@ -22,17 +22,17 @@ func runEndpoints() []endpoint {
 		{method: http.MethodPost, path: "/v1/runs", id: "start-run", summary: "Start a run",
 			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
 				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint. An input that does not fit the registered workflow is refused.",
-			params: []*huma.Param{waitParam(untilEnd)}, body: client.StartBody{},
-			answers: map[int]reply{http.StatusCreated: {"The run was started.", port.Summary{}, client.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", port.Summary{}, client.HintHeader}},
+			params: []*huma.Param{waitParam(untilEnd)}, body: wire.StartBody{},
+			answers: map[int]reply{http.StatusCreated: {"The run was started.", wire.Summary{}, wire.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", wire.Summary{}, wire.HintHeader}},
 			fails:   []port.Code{port.Conflict}, serve: startRun},
 		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", summary: "List runs",
 			describe: fmt.Sprintf("The latest start first, page by page. Values of more than %d bytes are left out: large has their sizes, and get-value gives them.",
 				port.LongestListed), params: listParams(),
-			answers: map[int]reply{http.StatusOK: {"One page.", client.Page{}, ""}}, serve: listRuns},
+			answers: map[int]reply{http.StatusOK: {"One page.", wire.Page{}, ""}}, serve: listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", summary: "Get a run's summary",
 			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their sizes, and get-value gives them.", port.LongestShown),
 			params:   []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", port.Summary{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getRun},
+			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", wire.Summary{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getRun},
 		valueEndpoint(),
 		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
@@ -59,7 +59,7 @@ func startRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	var body client.StartBody
+	var body wire.StartBody
 	if err := c.read(&body); err != nil {
 		return err
 	}
@@ -74,14 +74,14 @@ func startRun(c *call) error {
 		return err
 	}
 	if len(c.workflows) > 0 && !c.workflows[body.Workflow] {
-		c.w.Header().Set(client.HintHeader, fmt.Sprintf("no workflow %q is registered here, so the run is blocked until it is; registered: %s", body.Workflow,
+		c.w.Header().Set(wire.HintHeader, fmt.Sprintf("no workflow %q is registered here, so the run is blocked until it is; registered: %s", body.Workflow,
 			strings.Join(c.engine.Workflows(), ", ")))
 	}
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
 	}
-	return c.answer(status, summary.LeaveOut(port.LongestShown))
+	return c.answer(status, summaryOf(summary.LeaveOut(port.LongestShown)))
 }
 
 // await waits until a run has ended or is blocked, or the wait is over. Where too many wait already, a start is answered at
@@ -121,7 +121,7 @@ func getRun(c *call) error {
 	if summary, err = c.await(summary.LeaveOut(port.LongestShown), wait); err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, summary.LeaveOut(port.LongestShown))
+	return c.answer(http.StatusOK, summaryOf(summary.LeaveOut(port.LongestShown)))
 }
 
 func listRuns(c *call) error {
@@ -144,10 +144,11 @@ func listRuns(c *call) error {
 		if err != nil {
 			return err
 		}
-		if runs == nil {
-			runs = []*port.Summary{}
+		shown := make([]*wire.Summary, 0, len(runs))
+		for _, run := range runs {
+			shown = append(shown, summaryOf(run))
 		}
-		err = c.answer(http.StatusOK, &client.Page{Runs: runs, Next: next})
+		err = c.answer(http.StatusOK, &wire.Page{Runs: shown, Next: next})
 		if len(runs) < 2 || port.CodeOf(err) != port.TooLarge {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/reprise-run/reprise/core/port"
-	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 func valueEndpoint() endpoint {
@@ -19,11 +19,11 @@ func valueEndpoint() endpoint {
 	}
 	return endpoint{method: http.MethodGet, path: "/v1/runs/{run}/values/{value}", id: "get-value", summary: "Read a value of a run, whole",
 		describe: "Summaries leave long values out, and name them under large. The text is the value's JSON. Where a gateway limits answers, it comes " +
-			"in pieces: as long as an answer has the header " + client.NextHeader + ", the same request with that as after gives the next piece.",
+			"in pieces: as long as an answer has the header " + wire.NextHeader + ", the same request with that as after gives the next piece.",
 		params: []*huma.Param{runParam(), {Name: "value", In: "path", Required: true, Description: "Which value.", Example: "result",
 			Schema: &huma.Schema{Type: huma.TypeString, Enum: names}},
 			queryParam("after", afterParam("the value"), matching(spotPattern), nil)},
-		answers: map[int]reply{http.StatusOK: {"The value, or a piece of its text.", json.RawMessage(nil), client.NextHeader}},
+		answers: map[int]reply{http.StatusOK: {"The value, or a piece of its text.", json.RawMessage(nil), wire.NextHeader}},
 		fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: getValue}
 }
 
@@ -50,7 +50,7 @@ func parseSpot(given string) (s spot, err error) {
 		}
 	}
 	if err != nil || s.bytes < 0 || s.String() != given {
-		return spot{}, invalid(fmt.Sprintf("%.100q is not a place in a value: take it from the header %s of the piece before", given, client.NextHeader))
+		return spot{}, invalid(fmt.Sprintf("%.100q is not a place in a value: take it from the header %s of the piece before", given, wire.NextHeader))
 	}
 	return s, nil
 }

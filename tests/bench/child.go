@@ -14,8 +14,8 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // child is a server's process, seen from its parent.
@@ -116,10 +116,10 @@ func (c *child) answer() (given answer, err error) {
 // door leads to the engine over HTTP.
 func (c *child) door() door {
 	return door{
-		start: func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
+		start: func(ctx context.Context, start engine.StartRequest) (*wire.Summary, error) {
 			return summaryOf(c.client.StartAndWait(ctx, start))
 		},
-		begin: func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
+		begin: func(ctx context.Context, start engine.StartRequest) (*wire.Summary, error) {
 			return summaryOf(c.client.Start(ctx, start))
 		},
 		wait: c.client.Wait,
@@ -141,7 +141,7 @@ func (c *child) door() door {
 	}
 }
 
-func summaryOf(started *client.Started, err error) (*port.Summary, error) {
+func summaryOf(started *client.Started, err error) (*wire.Summary, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // load is a closed loop: each of InFlight callers starts a run, waits for its end, and starts the next.
@@ -28,9 +28,9 @@ type load struct {
 
 // door is a way to the engine: over HTTP, or inside its process.
 type door struct {
-	start  func(context.Context, engine.StartRequest) (*port.Summary, error) // and waits for its end
-	begin  func(context.Context, engine.StartRequest) (*port.Summary, error) // and does not wait
-	wait   func(ctx context.Context, run string) (*port.Summary, error)
+	start  func(context.Context, engine.StartRequest) (*wire.Summary, error) // and waits for its end
+	begin  func(context.Context, engine.StartRequest) (*wire.Summary, error) // and does not wait
+	wait   func(ctx context.Context, run string) (*wire.Summary, error)
 	signal func(ctx context.Context, run string, input history.Payload) error
 	update func(ctx context.Context, run string, input history.Payload) error
 	// seen waits for the mark of this number, and gives its time in nanoseconds since 1970.
@@ -57,7 +57,7 @@ func (l load) through(ctx context.Context, d door) (took, error) {
 	return took{All: time.Since(begun), Each: each.take()}, err
 }
 
-func (l load) one(ctx context.Context, d door) (*port.Summary, error) {
+func (l load) one(ctx context.Context, d door) (*wire.Summary, error) {
 	request := engine.StartRequest{Workflow: l.Workflow, Input: number(l.Input)}
 	if l.Unawaited {
 		return d.begin(ctx, request)
@@ -65,7 +65,7 @@ func (l load) one(ctx context.Context, d door) (*port.Summary, error) {
 	return d.start(ctx, request)
 }
 
-func (l load) check(summary *port.Summary) error {
+func (l load) check(summary *wire.Summary) error {
 	if summary.Status != history.Completed || l.Result >= 0 && !bytes.Equal(summary.Result, number(l.Result)) {
 		return fmt.Errorf("run %s of %s: %s with result %s, not %d", summary.Run, l.Workflow, summary.Status, summary.Result, l.Result)
 	}

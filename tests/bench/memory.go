@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/reprise-run/reprise/core/engine"
-	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/tests/gauge"
 )
 
@@ -101,7 +101,7 @@ func (b *bench) concurrent() error {
 		if err := b.warmUp(c, "queued"); err != nil {
 			return err
 		}
-		begun := make([]*port.Summary, activities)
+		begun := make([]*wire.Summary, activities)
 		d := c.door()
 		err := closedLoop(activities, b.inFlight, func(i int) (err error) {
 			begun[i], err = d.begin(b, engine.StartRequest{Workflow: holder.Name(), Input: number(i)})

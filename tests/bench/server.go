@@ -17,6 +17,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 	"github.com/reprise-run/reprise/infra/system"
@@ -181,20 +182,34 @@ func seen(index int) (int64, error) {
 	return at, nil
 }
 
+// seenAs is a run as a client sees it, as far as the workloads look.
+func seenAs(s *port.Summary) *wire.Summary {
+	if s == nil {
+		return nil
+	}
+	return &wire.Summary{Run: s.Run, Workflow: s.Workflow, Generation: s.Generation, Status: s.Status, Started: s.Started, Closed: s.Closed,
+		Result: s.Result, Failure: s.Failure}
+}
+
+func (s *server) wait(ctx context.Context, run string) (*wire.Summary, error) {
+	summary, err := s.node.Wait(ctx, run)
+	return seenAs(summary), err
+}
+
 // door leads to the engine without HTTP.
 func (s *server) door() door {
-	begin := func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
+	begin := func(ctx context.Context, start engine.StartRequest) (*wire.Summary, error) {
 		summary, _, err := s.node.Start(ctx, start)
-		return summary, err
+		return seenAs(summary), err
 	}
 	return door{
-		begin: begin, wait: s.node.Wait, seen: seen,
-		start: func(ctx context.Context, start engine.StartRequest) (*port.Summary, error) {
+		begin: begin, wait: s.wait, seen: seen,
+		start: func(ctx context.Context, start engine.StartRequest) (*wire.Summary, error) {
 			summary, err := begin(ctx, start)
 			if err != nil {
 				return nil, err
 			}
-			return s.node.Wait(ctx, summary.Run)
+			return s.wait(ctx, summary.Run)
 		},
 		signal: func(ctx context.Context, run string, input history.Payload) error {
 			_, err := s.node.Signal(ctx, engine.MessageRequest{Run: run}, ping.Name(), input)

@@ -21,6 +21,7 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/core/workflow/workflowtest"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/workflows/order"
 )
 
@@ -33,7 +34,7 @@ type account struct {
 	client     *client.Client
 	told       map[string]said
 	ledger     order.Ledger
-	summaries  map[string]*port.Summary
+	summaries  map[string]*wire.Summary
 	logs       map[string]*log
 	done       map[order.Kind]map[string][]order.Entry // by run
 	statistics *statistics
@@ -57,7 +58,7 @@ func (s *statistics) String() string {
 
 func newAccount(t *testing.T, c *callers, ledger order.Ledger) *account {
 	t.Helper()
-	return &account{t: t, client: c.client, told: c.told, ledger: ledger, summaries: map[string]*port.Summary{}, logs: map[string]*log{},
+	return &account{t: t, client: c.client, told: c.told, ledger: ledger, summaries: map[string]*wire.Summary{}, logs: map[string]*log{},
 		done: map[order.Kind]map[string][]order.Entry{}, statistics: &statistics{statuses: map[string]int{}}}
 }
 

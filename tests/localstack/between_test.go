@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/tests/ledger"
 )
 
@@ -161,7 +162,7 @@ func (s *scenario) check(ctx context.Context, run string) error {
 		if summary, err = trial.store.Summary(ctx, run); err != nil {
 			return false, err
 		}
-		return summary.Status.Closed(), unblock(ctx, summary)
+		return summary.Status.Closed(), unblock(ctx, run, summary.Workflow, (*wire.Block)(summary.Blocked))
 	})
 	if err != nil {
 		return err
@@ -177,15 +178,15 @@ func (s *scenario) check(ctx context.Context, run string) error {
 var falseBlocks sync.Map
 
 // unblock has a run tried again whose message was received too often: that may be so by chance, and loses nothing.
-func unblock(ctx context.Context, summary *port.Summary) error {
+func unblock(ctx context.Context, run, workflow string, block *wire.Block) error {
 	switch {
-	case summary.Blocked == nil:
+	case block == nil:
 		return nil
-	case summary.Blocked.Reason != port.ReasonUndeliverable:
-		return fmt.Errorf("it is blocked: %s", summary.Blocked.Message)
+	case block.Reason != port.ReasonUndeliverable:
+		return fmt.Errorf("it is blocked: %s", block.Message)
 	}
-	falseBlocks.Store(summary.Run, summary.Workflow)
-	return trial.client.Unblock(ctx, summary.Run)
+	falseBlocks.Store(run, workflow)
+	return trial.client.Unblock(ctx, run)
 }
 
 // tidy checks the logs of a run and its children, and waits until their inboxes are empty.
@@ -202,7 +203,7 @@ func (s *scenario) tidy(ctx context.Context, run string) error {
 				return false, err
 			}
 			left = view.Inbox
-			return len(left) == 0 && view.Summary.Blocked == nil, unblock(ctx, view.Summary)
+			return len(left) == 0 && view.Summary.Blocked == nil, unblock(ctx, view.Summary.Run, view.Summary.Workflow, (*wire.Block)(view.Summary.Blocked))
 		})
 		if err != nil {
 			return errors.Join(err, fmt.Errorf("in the inbox of run %s was left %+v", run, left))

@@ -63,7 +63,7 @@ func TestLoopDetection(t *testing.T) {
 	eventually(t, "the stopped run finishes, unblocked where its message was refused too often", func(ctx context.Context) bool {
 		summary, err := trial.client.Get(ctx, stopped)
 		require.NoError(t, err)
-		require.NoError(t, unblock(ctx, summary))
+		require.NoError(t, unblock(ctx, summary.Run, summary.Workflow, summary.Blocked))
 		return summary.Status.Closed()
 	})
 	gives(t, stopped, 2*inARow)

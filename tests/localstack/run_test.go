@@ -14,7 +14,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
-	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/tests/ledger"
 )
 
@@ -62,7 +62,7 @@ func startAs(t *testing.T, id, workflow string, input any) {
 }
 
 // ends waits for a run's end and gives its summary.
-func ends(t *testing.T, run string) *port.Summary {
+func ends(t *testing.T, run string) *wire.Summary {
 	t.Helper()
 	summary, err := trial.client.Wait(within(t, patience), run)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/sqs"
 	"github.com/reprise-run/reprise/infra/system"
@@ -180,7 +181,7 @@ func awaitRecord(ctx context.Context, run string, such func(*history.Record) boo
 		if err != nil {
 			return false, err
 		}
-		if err := unblock(ctx, summary); err != nil {
+		if err := unblock(ctx, summary.Run, summary.Workflow, (*wire.Block)(summary.Blocked)); err != nil {
 			return false, err
 		}
 		records, err := trial.store.Records(ctx, run, 1, 0)

@@ -15,6 +15,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // patience is how long one thing may take that is begun while the load lasts: longer, and it counts as lost.
@@ -132,7 +133,7 @@ func execute[I any, O comparable](ctx context.Context, l *load, workflow interfa
 }
 
 // check holds the end of a run against the result that it must have.
-func check[O comparable](l *load, summary *port.Summary, want O) error {
+func check[O comparable](l *load, summary *wire.Summary, want O) error {
 	if summary.Status != history.Completed {
 		return other(summary, history.Completed)
 	}
@@ -148,7 +149,7 @@ func check[O comparable](l *load, summary *port.Summary, want O) error {
 }
 
 // other is the error of a run that did not end as it should.
-func other(summary *port.Summary, want history.Status) error {
+func other(summary *wire.Summary, want history.Status) error {
 	why := ""
 	switch {
 	case summary.Failure != nil:

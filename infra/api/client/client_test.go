@@ -24,6 +24,7 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
@@ -218,7 +219,7 @@ func TestWaitOutlivesItsPolls(t *testing.T) {
 		return false
 	}
 	d.fault.Store(&count)
-	ended := make(chan *port.Summary)
+	ended := make(chan *wire.Summary)
 	go func() {
 		summary, err := d.StartAndWait(t.Context(), engine.StartRequest{Run: "o", Workflow: "order"})
 		if err == nil {
@@ -330,7 +331,7 @@ func TestListingsAndLogs(t *testing.T) {
 	info, err := d.Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"failing", "order"}, info.Workflows)
-	for _, stop := range []func(context.Context, engine.MessageRequest, string) (engine.Accepted, error){d.Cancel, d.Terminate} {
+	for _, stop := range []func(context.Context, engine.MessageRequest, string) (wire.Accepted, error){d.Cancel, d.Terminate} {
 		_, err = stop(t.Context(), engine.MessageRequest{Run: "r1"}, "late")
 		require.Equal(t, port.Closed, client.CodeOf(err))
 	}

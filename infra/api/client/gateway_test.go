@@ -16,6 +16,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // What API Gateway answers by itself, and what lies between here and it: an error that says what to do, and whether it is
@@ -105,7 +106,7 @@ func TestAddressWithAPath(t *testing.T) {
 			func() error { _, err := d.Reset(ctx, mail, engine.ResetPoint{Record: 1}, ""); return err },
 			func() error { _, err := d.Activities(ctx, "r"); return err },
 			func() error { return d.CompleteActivity(ctx, "t", nil) },
-			func() error { return d.FailActivity(ctx, "t", client.FailBody{Message: "m"}) },
+			func() error { return d.FailActivity(ctx, "t", wire.FailBody{Message: "m"}) },
 			func() error { _, err := d.HeartbeatActivity(ctx, "t", nil); return err },
 			func() error { _, err := d.Info(ctx); return err },
 			func() error { return d.Health(ctx) },
@@ -156,7 +157,7 @@ func TestExportThroughAGateway(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			return true
 		}
-		w.Header().Set(client.NextHeader, answer.Header().Get(client.NextHeader))
+		w.Header().Set(wire.NextHeader, answer.Header().Get(wire.NextHeader))
 		_, _ = w.Write(answer.Body.Bytes())
 		return true
 	}

@@ -13,11 +13,12 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // Started is the answer to a start.
 type Started struct {
-	*port.Summary
+	*wire.Summary
 	// Created is false where the run was there already: the same start had been accepted before.
 	Created bool
 	// Hint says what may be wrong, though the start was accepted: a workflow that nobody has registered yet.
@@ -47,25 +48,25 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 	if start.Run == "" {
 		start.Run = newID()
 	}
-	started := &Started{Summary: &port.Summary{}}
-	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &StartBody{Run: start.Run, Workflow: start.Workflow,
+	started := &Started{Summary: &wire.Summary{}}
+	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &wire.StartBody{Run: start.Run, Workflow: start.Workflow,
 		Input: start.Input, Attributes: start.Attributes, Reuse: start.Reuse}}, started.Summary)
 	if err != nil {
 		return nil, err
 	}
 	started.Created = got.status == http.StatusCreated
-	started.Hint = got.header.Get(HintHeader)
+	started.Hint = got.header.Get(wire.HintHeader)
 	return started, nil
 }
 
 // Get gives a run's summary. Values of more than [port.LongestShown] bytes are left out:
 // [Client.Value] gives them.
-func (c *Client) Get(ctx context.Context, run string) (*port.Summary, error) {
+func (c *Client) Get(ctx context.Context, run string) (*wire.Summary, error) {
 	return c.get(ctx, run, nil)
 }
 
-func (c *Client) get(ctx context.Context, run string, query url.Values) (*port.Summary, error) {
-	summary := &port.Summary{}
+func (c *Client) get(ctx context.Context, run string, query url.Values) (*wire.Summary, error) {
+	summary := &wire.Summary{}
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run), query: query}, summary); err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func (c *Client) get(ctx context.Context, run string, query url.Values) (*port.S
 
 // Wait waits until a run has ended, or is blocked: then it cannot end by itself, and its summary says why. When the
 // context ends first, it gives the context's error, and the summary as it was last seen, if it was.
-func (c *Client) Wait(ctx context.Context, run string) (*port.Summary, error) {
-	var last *port.Summary
+func (c *Client) Wait(ctx context.Context, run string) (*wire.Summary, error) {
+	var last *wire.Summary
 	for {
 		summary, err := c.get(ctx, run, c.poll(ctx))
 		if err != nil {
@@ -93,11 +94,11 @@ func (c *Client) Wait(ctx context.Context, run string) (*port.Summary, error) {
 	}
 }
 
-func ended(summary *port.Summary) bool { return summary.Status.Closed() || summary.Blocked != nil }
+func ended(summary *wire.Summary) bool { return summary.Status.Closed() || summary.Blocked != nil }
 
 // List gives one page of the runs that match, the latest start first, without values of more than
 // [port.LongestListed] bytes.
-func (c *Client) List(ctx context.Context, query port.ListQuery) (*Page, error) {
+func (c *Client) List(ctx context.Context, query port.ListQuery) (*wire.Page, error) {
 	values := url.Values{}
 	set := func(name, value string) {
 		if value != "" {
@@ -116,7 +117,7 @@ func (c *Client) List(ctx context.Context, query port.ListQuery) (*Page, error) 
 	for _, name := range query.Attributes.Sorted() {
 		values.Add("attribute", name+"="+string(query.Attributes[name]))
 	}
-	page := &Page{}
+	page := &wire.Page{}
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs"), query: values}, page); err != nil {
 		return nil, err
 	}
@@ -124,8 +125,8 @@ func (c *Client) List(ctx context.Context, query port.ListQuery) (*Page, error) 
 }
 
 // All goes through all runs that match, page by page. It ends with the first error.
-func (c *Client) All(ctx context.Context, query port.ListQuery) iter.Seq2[*port.Summary, error] {
-	return func(yield func(*port.Summary, error) bool) {
+func (c *Client) All(ctx context.Context, query port.ListQuery) iter.Seq2[*wire.Summary, error] {
+	return func(yield func(*wire.Summary, error) bool) {
 		for {
 			page, err := c.List(ctx, query)
 			if err != nil {
@@ -146,8 +147,8 @@ func (c *Client) All(ctx context.Context, query port.ListQuery) iter.Seq2[*port.
 
 // History gives a part of a generation's log: the records after a number, without long values.
 // Generation 0 is the current one. [Client.Records] and [Client.Record] give records whole.
-func (c *Client) History(ctx context.Context, run string, generation, after int) (*HistoryPage, error) {
-	page := &HistoryPage{}
+func (c *Client) History(ctx context.Context, run string, generation, after int) (*wire.HistoryPage, error) {
+	page := &wire.HistoryPage{}
 	query := url.Values{"generation": {number(generation)}, "after": {number(after)}}
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "history"), query: query}, page); err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func (c *Client) Records(ctx context.Context, run string, generation int) iter.S
 }
 
 // whole gives a record of a page with all its values.
-func (c *Client) whole(ctx context.Context, page *HistoryPage, record history.Payload) (json.RawMessage, error) {
+func (c *Client) whole(ctx context.Context, page *wire.HistoryPage, record history.Payload) (json.RawMessage, error) {
 	if len(page.Large) == 0 {
 		return json.RawMessage(record), nil
 	}
@@ -216,7 +217,7 @@ func (c *Client) export(ctx context.Context, run string, query url.Values, into 
 		if _, err := into.Write(text.Bytes()); err != nil {
 			return err
 		}
-		next := got.header.Get(NextHeader)
+		next := got.header.Get(wire.NextHeader)
 		if next == "" {
 			return nil
 		}

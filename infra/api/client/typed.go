@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // ErrRejected is what errors.Is says of an update that the workflow's validator refused: nothing
@@ -82,10 +83,10 @@ func Execute[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O
 // start first. It ends with the first error. [workflow.Attribute.Of] reads an attribute of a
 // summary.
 func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], query port.ListQuery, filters ...workflow.AttributeFilter,
-) iter.Seq2[*port.Summary, error] {
+) iter.Seq2[*wire.Summary, error] {
 	attributes, err := workflow.AttributesOf(filters...)
 	if err != nil {
-		return func(yield func(*port.Summary, error) bool) { yield(nil, err) }
+		return func(yield func(*wire.Summary, error) bool) { yield(nil, err) }
 	}
 	query.Workflow = w.Name()
 	maps.Copy(attributes, query.Attributes)
@@ -99,7 +100,7 @@ func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], 
 func (r *Run[O]) Result(ctx context.Context) (O, error) { return Result[O](ctx, r.client, r.ID) }
 
 // Summary gives what everybody sees of the run.
-func (r *Run[O]) Summary(ctx context.Context) (*port.Summary, error) {
+func (r *Run[O]) Summary(ctx context.Context) (*wire.Summary, error) {
 	return r.client.Get(ctx, r.ID)
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // Value writes a value of a run, whole, as JSON: one of [engine.Values]. A value that is missing is
@@ -34,7 +35,7 @@ func (c *Client) pieces(ctx context.Context, asked request, into io.Writer) erro
 		if err != nil {
 			return err
 		}
-		next := got.header.Get(NextHeader)
+		next := got.header.Get(wire.NextHeader)
 		if next == "" {
 			return nil
 		}
@@ -43,8 +44,8 @@ func (c *Client) pieces(ctx context.Context, asked request, into io.Writer) erro
 }
 
 // leftOut reads the value that an answer left out for its length, if it left one out.
-func (c *Client) leftOut(ctx context.Context, asked request, got answer, large map[string]port.Large, into map[string]any) error {
-	next := got.header.Get(NextHeader)
+func (c *Client) leftOut(ctx context.Context, asked request, got answer, large map[string]wire.Large, into map[string]any) error {
+	next := got.header.Get(wire.NextHeader)
 	if next == "" {
 		return nil
 	}
@@ -64,9 +65,9 @@ func (c *Client) leftOut(ctx context.Context, asked request, got answer, large m
 
 // complete gets the outcome of a run that has ended, where its summary leaves that out for its
 // length.
-func (c *Client) complete(ctx context.Context, summary *port.Summary) (*port.Summary, error) {
+func (c *Client) complete(ctx context.Context, summary *wire.Summary) (*wire.Summary, error) {
 	for name, into := range map[string]any{port.ValueResult: &summary.Result, port.ValueFailure: &summary.Failure} {
-		if !summary.IsLarge(name) {
+		if _, isLarge := summary.Large[name]; !isLarge {
 			continue
 		}
 		text := &bytes.Buffer{}
