@@ -13,7 +13,7 @@ import (
 // ports are what one process sees of the world.
 func (w *world) ports(p *process) port.Ports {
 	seen := &sight{w.store, w, p}
-	return port.Ports{Runs: seen, Directory: seen, Due: seen, Tasks: seen, Queue: seen, Catalog: seen, Clock: &p.clock, Authors: p,
+	return port.Ports{Runs: seen, Directory: seen, Due: seen, Tasks: seen, Queue: seen, Catalog: seen, Workers: seen, Clock: &p.clock, Authors: p,
 		NewID: w.newID, Together: w.together}.Intercept(func(ctx context.Context, call port.Call, do func() error) error {
 		if call.Operation == port.OpSize { // it is no call that could fail
 			return do()

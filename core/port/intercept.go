@@ -55,6 +55,10 @@ const (
 	OpVersions         = "versions"
 	OpNames            = "names"
 	OpDeleteDefinition = "delete-definition"
+	OpPutWorker        = "put-worker"
+	OpBeatWorker       = "beat-worker"
+	OpListWorkers      = "list-workers"
+	OpDeleteWorker     = "delete-worker"
 	OpSendResumes      = "send-resumes"
 	OpSendTasks        = "send-tasks"
 )
@@ -70,6 +74,9 @@ func (p Ports) Intercept(around Around) Ports {
 	p.Runs, p.Directory, p.Due, p.Tasks, p.Queue = i, i, i, i, i
 	if p.Catalog != nil {
 		p.Catalog = i
+	}
+	if p.Workers != nil {
+		p.Workers = i
 	}
 	return p
 }
@@ -304,4 +311,26 @@ func (i intercepted) DeleteDefinition(ctx context.Context, name string, version 
 	return i.around(ctx, named(OpDeleteDefinition, name, version), func() error {
 		return i.to.Catalog.DeleteDefinition(ctx, name, version)
 	})
+}
+
+func (i intercepted) PutWorker(ctx context.Context, worker *Worker) error {
+	call := Call{Operation: OpPutWorker, Detail: worker.URL}
+	return i.around(ctx, call, func() error { return i.to.Workers.PutWorker(ctx, worker) })
+}
+
+func (i intercepted) BeatWorker(ctx context.Context, url string, load int64, at time.Time) (bool, error) {
+	return got(ctx, i, Call{Operation: OpBeatWorker, Detail: url}, func() (bool, error) {
+		return i.to.Workers.BeatWorker(ctx, url, load, at)
+	})
+}
+
+func (i intercepted) ListWorkers(ctx context.Context, query WorkerQuery) ([]*Worker, error) {
+	return got(ctx, i, Call{Operation: OpListWorkers, Detail: query.Service}, func() ([]*Worker, error) {
+		return i.to.Workers.ListWorkers(ctx, query)
+	})
+}
+
+func (i intercepted) DeleteWorker(ctx context.Context, url string) error {
+	call := Call{Operation: OpDeleteWorker, Detail: url}
+	return i.around(ctx, call, func() error { return i.to.Workers.DeleteWorker(ctx, url) })
 }

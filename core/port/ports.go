@@ -9,6 +9,8 @@ type Ports struct {
 	Queue     Queue
 	// Catalog has published definitions. Nil: there are none.
 	Catalog Catalog
+	// Workers has the workers that offer services over HTTP. Nil: there are none.
+	Workers Workers
 	Clock   Clock
 	// Authors says who may still be alive.
 	Authors Authors

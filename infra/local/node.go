@@ -25,6 +25,7 @@ type Store interface {
 	port.Due
 	port.Tasks
 	port.Catalog
+	port.Workers
 	// DeleteClosed deletes runs that ended before a time, a batch at a time, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (int, error)
 	// Writable says why the store cannot be written to: because the disk is full, for example. Nil: it can.
@@ -83,7 +84,7 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities)}
 	store := config.Store
 	var err error
-	ports := port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: n.queue, Clock: system.Clock{},
+	ports := port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Workers: store, Queue: n.queue, Clock: system.Clock{},
 		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget}
 	if len(config.Interpreters) > 0 {
 		ports.Catalog = store

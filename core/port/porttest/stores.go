@@ -18,6 +18,7 @@ type Stores struct {
 	Due       port.Due
 	Tasks     port.Tasks
 	Catalog   port.Catalog
+	Workers   port.Workers
 	// TamperRecord and TamperItem change what is stored, as another version of the program, or damage, would.
 	TamperRecord func(t *testing.T, run string, generation, number int, change func(stored []byte) []byte)
 	TamperItem   func(t *testing.T, run, key string, change func(stored []byte) []byte)
@@ -46,6 +47,7 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 	}{
 		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"known", knownCases}, {"race", raceCases},
 		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"catalog", catalogCases},
+		{"workers", workerCases},
 		{"reopen", reopenCases},
 		{"unreadable", unreadableCases},
 	} {

@@ -23,6 +23,8 @@ const (
 	// namesPartition has a row for each name.
 	definitionPrefix = "definition#"
 	namesPartition   = "definitions"
+	// workersPartition has a row for each worker, by its URL.
+	workersPartition = "workers"
 )
 
 // Sort keys in a run's partition. They sort in this order, and look.go reads them backward: the summary, the inbox, the log.

@@ -30,7 +30,7 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 	if err != nil {
 		return err
 	}
-	return s.submit(catalogChange(func(db *connection) error {
+	return s.submit(directChange(func(db *connection) error {
 		n, err := db.exec("INSERT INTO definition(name, version, status, about, source) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			definition.Name, int64(definition.Version), string(definition.Status), about, source)
 		if err == nil && n == 0 {
@@ -45,7 +45,7 @@ func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version in
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.submit(catalogChange(func(db *connection) error {
+	return s.submit(directChange(func(db *connection) error {
 		n, err := db.exec("UPDATE definition SET status = ? WHERE name = ? AND version = ?", string(status), name, int64(version))
 		if err == nil && n == 0 {
 			return noDefinition(name, version)
@@ -59,17 +59,17 @@ func (s *Store) DeleteDefinition(ctx context.Context, name string, version int) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.submit(catalogChange(func(db *connection) error {
+	return s.submit(directChange(func(db *connection) error {
 		_, err := db.exec("DELETE FROM definition WHERE name = ? AND version = ?", name, int64(version))
 		return err
 	}))
 }
 
-// catalogChange is a change of which nothing is kept in memory.
-type catalogChange func(db *connection) error
+// directChange is a change of the database, of which nothing is kept in memory.
+type directChange func(db *connection) error
 
-func (c catalogChange) apply(db *connection) error { return c(db) }
-func (c catalogChange) publish()                   {}
+func (c directChange) apply(db *connection) error { return c(db) }
+func (c directChange) publish()                   {}
 
 func noDefinition(name string, version int) error {
 	if version == 0 {

@@ -49,7 +49,7 @@ func TestOpenRefuses(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Script("PRAGMA user_version=99"))
 			require.NoError(t, s.Close())
-		}, "has schema version 99, and this program knows versions up to 6: run the newer program"},
+		}, "has schema version 99, and this program knows versions up to 7: run the newer program"},
 		"a damaged file that was not closed": {func(file string) {
 			s, err := sqlite.Open(file, sqlite.Options{})
 			require.NoError(t, err)

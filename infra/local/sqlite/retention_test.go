@@ -40,7 +40,7 @@ func TestAFileOfTheFirstSchemaIsTakenOver(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
 	fill(t, s, 3)
-	require.NoError(t, s.Script("DROP INDEX run_closed; DROP TABLE seal; DROP TABLE note; DROP TABLE definition; ALTER TABLE task DROP COLUMN cancelled; PRAGMA user_version=1"))
+	require.NoError(t, s.Script("DROP INDEX run_closed; DROP TABLE seal; DROP TABLE note; DROP TABLE definition; DROP TABLE worker; ALTER TABLE task DROP COLUMN cancelled; PRAGMA user_version=1"))
 	require.NoError(t, s.Close())
 	s = open(t, folder, sqlite.Options{})
 	deleted, err := s.DeleteClosed(t.Context(), began.AddDate(1, 0, 0), 100)

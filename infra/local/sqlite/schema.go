@@ -16,7 +16,9 @@ import (
 
 // migrations make each version of the schema from the one before; the first makes it from nothing. One that was released
 // is never changed.
-func migrations() []string { return []string{schema1, schema2, schema3, schema4, schema5, schema6} }
+func migrations() []string {
+	return []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}
+}
 
 // A run has a number, in order of creation. Each of its generations has a stream: the first one the run's own number, the
 // others a number of their own, from the same count. A record's key is its stream and its number (see place).
@@ -116,6 +118,18 @@ CREATE TABLE definition(
   about   BLOB    NOT NULL, -- JSON: all but the source
   source  BLOB    NOT NULL, -- JSON: all of it
   PRIMARY KEY(name, version)
+);
+`
+
+// schema7 has the workers that offer services over HTTP.
+const schema7 = `
+CREATE TABLE worker(
+  url        TEXT    PRIMARY KEY,
+  id         TEXT    NOT NULL,
+  services   BLOB    NOT NULL, -- JSON array
+  load       INTEGER NOT NULL,
+  heartbeat  INTEGER NOT NULL, -- nanoseconds since 1970
+  registered INTEGER NOT NULL  -- likewise
 );
 `
 

@@ -19,7 +19,7 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 )
 
-// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks] and [port.Catalog]. It may be used by any number of
+// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks], [port.Catalog] and [port.Workers]. It may be used by any number of
 // goroutines; no method blocks for longer than the others take.
 type Store struct {
 	mu    sync.Mutex
@@ -29,12 +29,13 @@ type Store struct {
 	tasks map[port.TaskKey][]byte
 	// catalog has definitions by name and version.
 	catalog map[string]map[int]*port.Definition
+	workers map[string]port.Worker // by URL
 }
 
 // New makes an empty store.
 func New() *Store {
 	return &Store{runs: map[string]*run{}, due: map[port.DueTimer]bool{}, tasks: map[port.TaskKey][]byte{},
-		catalog: map[string]map[int]*port.Definition{}}
+		catalog: map[string]map[int]*port.Definition{}, workers: map[string]port.Worker{}}
 }
 
 // Writable is nil: memory takes all.
