@@ -21,6 +21,7 @@ import (
 	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api"
+	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
@@ -271,7 +272,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 		retention = -1
 	}
 	says("it brings back the runs that were not finished")
-	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Store: store, Logger: p.logger(), Version: deploymentVersion(),
+	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Interpreters: frontend.Interpreters(), Store: store, Logger: p.logger(), Version: deploymentVersion(),
 		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention,
 		Memory: given.budget})
 	if err != nil {
@@ -319,7 +320,7 @@ func (p *program) announce(s *served) {
 	document := up{Address: s.address, Data: s.data, Version: version(), Workflows: s.node.Workflows(), Activities: s.node.Activities(),
 		Rebuilt: rebuilt(s.node.Rebuilt)}
 	p.print(document, func(w io.Writer) {
-		found, workflows, name := "nothing was under way", "none: give them to program.Main", "WORKFLOW"
+		found, workflows, name := "nothing was under way", "none: give them to program.Main, or publish definitions", "WORKFLOW"
 		if r := document.Rebuilt; r != (rebuilt{}) {
 			found = r.String()
 		}

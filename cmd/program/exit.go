@@ -33,6 +33,8 @@ type exit struct {
 	code int
 	err  error
 	kind string // as the API names it; "": by the code
+	// problems are the mistakes of a source, which the error lists.
+	problems []mistake
 }
 
 func (e *exit) Error() string {

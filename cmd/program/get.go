@@ -89,7 +89,7 @@ func (p *program) writeRun(w io.Writer, run looked) {
 		fmt.Fprintf(w, "%-11s%s\n", name, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 11)))
 	}
 	line("run", "%s", run.Run)
-	workflow := run.Workflow
+	workflow := workflowOf(run.Summary)
 	if run.Generation > 1 {
 		workflow += fmt.Sprintf(" (generation %d)", run.Generation)
 	}

@@ -91,7 +91,7 @@ func (p *program) writeRuns(w io.Writer, found listed) {
 		if run.Failure != nil {
 			note = shorten(run.Failure.Error(), 60)
 		}
-		rows = append(rows, []string{run.Run, run.Workflow, standing(run), p.ago(run.Started) + " ago", took, note})
+		rows = append(rows, []string{run.Run, workflowOf(run), standing(run), p.ago(run.Started) + " ago", took, note})
 	}
 	for _, line := range align(rows) {
 		fmt.Fprintln(w, line)
@@ -99,6 +99,14 @@ func (p *program) writeRuns(w io.Writer, found listed) {
 	if found.More {
 		fmt.Fprintf(w, "… and more: --limit %d shows them\n", 10*len(found.Runs))
 	}
+}
+
+// workflowOf is a run's workflow, with the version of the definition that it has.
+func workflowOf(run *wire.Summary) string {
+	if run.Definition == 0 {
+		return run.Workflow
+	}
+	return fmt.Sprintf("%s (version %d)", run.Workflow, run.Definition)
 }
 
 // standing is a run's status in a word.

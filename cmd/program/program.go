@@ -136,7 +136,7 @@ func (p *program) root() *cobra.Command {
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},
-		{"code", []*cobra.Command{p.replay(), p.decrypt(), p.version()}},
+		{"code", []*cobra.Command{p.publish(), p.validate(), p.published(), p.replay(), p.decrypt(), p.version()}},
 	} {
 		for _, command := range group.commands {
 			command.GroupID = group.id
@@ -174,7 +174,11 @@ func (p *program) report(err error) int {
 		return failed.code
 	}
 	if p.output == asJSON {
-		writeJSON(p.err, map[string]any{"error": map[string]any{"code": failed.name(), "message": failed.err.Error()}})
+		document := map[string]any{"code": failed.name(), "message": failed.err.Error()}
+		if failed.problems != nil {
+			document["problems"] = failed.problems
+		}
+		writeJSON(p.err, map[string]any{"error": document})
 		return failed.code
 	}
 	fmt.Fprintf(p.err, "%s: %s\n", p.name, strings.TrimSpace(failed.err.Error()))

@@ -80,6 +80,7 @@ func (p *program) reset() *cobra.Command {
 	}
 	command.Flags().StringVar(&place, "to", "", "the last record that still counts: RECORD or GENERATION.RECORD")
 	command.Flags().BoolVar(&to.ExcludeSignals, "exclude-signals", false, "the signals that came after the record do not come again")
+	command.Flags().IntVar(&to.Definition, "definition", 0, "the version of the published definition that it continues with (default: the one that it has)")
 	command.Flags().StringVar(&reason, "reason", "", "why: the run's history shows it")
 	if err := command.MarkFlagRequired("to"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function

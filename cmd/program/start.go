@@ -15,6 +15,7 @@ import (
 // startFlags are those of start.
 type startFlags struct {
 	run, input  string
+	definition  int
 	attributes  []string
 	reuse, wait bool
 	failBlocked bool
@@ -42,6 +43,7 @@ func (p *program) start() *cobra.Command {
 	flags.StringVar(&given.run, "run", "", "the run's id (default: one is made)")
 	flags.StringVar(&given.input, "input", "", "the workflow's input: JSON, @FILE or @-")
 	flags.StringArrayVar(&given.attributes, "attribute", nil, "what the run can be found by, NAME=VALUE; a value that is no JSON is a text")
+	flags.IntVar(&given.definition, "definition", 0, "the version of the published definition to run (default: the highest that is published)")
 	flags.BoolVar(&given.reuse, "reuse", false, "if the run of this id has ended, begin its next generation")
 	flags.BoolVar(&given.wait, "wait", false, "wait for its end, and show its result")
 	flags.BoolVar(&given.failBlocked, "fail-blocked", false, "with --wait: end with exit code 6 once the run is blocked")
@@ -56,7 +58,7 @@ type begun struct {
 }
 
 func (p *program) startRun(ctx context.Context, server *client.Client, workflow string, given startFlags) error {
-	request := engine.StartRequest{Run: given.run, Workflow: workflow, Reuse: given.reuse}
+	request := engine.StartRequest{Run: given.run, Workflow: workflow, Definition: given.definition, Reuse: given.reuse}
 	var err error
 	if request.Input, err = p.payload("input", given.input); err != nil {
 		return err

@@ -121,11 +121,20 @@ func (t *timeline) event(event history.Event) {
 	}
 }
 
+// noteVersion says which version of a published definition a generation has.
+func (h *happening) noteVersion(event *history.Started) {
+	if event.Definition != 0 {
+		h.note("with version %d of its definition", event.Definition)
+	}
+}
+
 func (t *timeline) started(event *history.Started) {
 	if event.Base != nil {
-		t.line("reset", fmt.Sprintf("goes on from record %d of generation %d", event.Base.Record, event.Base.Generation))
+		h := t.line("reset", fmt.Sprintf("goes on from record %d of generation %d", event.Base.Record, event.Base.Generation))
+		h.noteVersion(event)
 	} else {
 		h := t.line("started", brief(event.Input))
+		h.noteVersion(event)
 		if event.Parent != nil {
 			h.note("by run %s", event.Parent.Run)
 		}

@@ -70,11 +70,12 @@ func play(t *testing.T, s *server, folder, typed string) string {
 }
 
 // shownFirst is what get shows of a run before the next line is typed: that must not fall into the
-// run's first record, or come before a step has failed, or before a child is there.
+// run's first record, or come before a step has failed, before a child is there, or before a flow has entered its node.
 var shownFirst = map[string]struct{ run, text string }{
 	"start counter --run ":  {text: "counting"},
 	"start unbilled --run ": {text: "attempt 2 begins"},
 	"start vanishes --run ": {run: "left", text: "status"},
+	"start review --run ":   {text: "waitsFor"},
 }
 
 // words splits a line as a shell does, with single quotes alone.

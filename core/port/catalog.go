@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -123,4 +124,27 @@ func DecodeDefinition(d *history.Decoder, text []byte) (*Definition, error) {
 		return nil, fmt.Errorf("definition %q, version %d: %w", stored.Name, stored.Version, err)
 	}
 	return &stored.Definition, nil
+}
+
+// SourceProblem is a mistake in the source of a definition.
+type SourceProblem struct {
+	// Pointer is the place, as a JSON pointer (RFC 6901). Empty: the source as a whole.
+	Pointer string
+	// Message names the mistake and the remedy.
+	Message string
+}
+
+// SourceProblems are the mistakes of a source, and the error of an interpreter that refuses it.
+type SourceProblems []SourceProblem
+
+// Error lists the problems, one in each line.
+func (p SourceProblems) Error() string {
+	lines := make([]string, 0, len(p)+1)
+	if len(p) > 1 {
+		lines = append(lines, fmt.Sprintf("the source has %d problems:", len(p)))
+	}
+	for _, problem := range p {
+		lines = append(lines, strings.TrimPrefix(problem.Pointer+": "+problem.Message, ": "))
+	}
+	return strings.Join(lines, "\n")
 }

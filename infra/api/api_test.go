@@ -20,6 +20,7 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
+	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
@@ -102,7 +103,7 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 		return workflow.Execute(ctx, review, what)
 	})
 	node, err := local.Start(t.Context(), local.Config{Store: store, TokenKey: bytes.Repeat([]byte("k"), 32), Version: "7",
-		Definitions: []workflow.Definition{echo, fails, basket, library, reviewed, review, approve}})
+		Definitions: []workflow.Definition{echo, fails, basket, library, reviewed, review, approve}, Interpreters: frontend.Interpreters()})
 	require.NoError(t, err)
 	config := api.Config{Engine: node.Engine, Version: "7", Uptime: func() time.Duration { return 90 * time.Second }, Backlog: node.Backlog}
 	for _, c := range change {

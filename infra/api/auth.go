@@ -35,7 +35,7 @@ type Role string
 const (
 	Read    Role = "read"    // see runs and ask them questions
 	Operate Role = "operate" // start runs, send them messages and cancel them, complete activities
-	All     Role = "all"     // also what ends, repairs or copies runs: terminate, reset, unblock, rebuild
+	All     Role = "all"     // also what ends, repairs or copies runs (terminate, reset, unblock, rebuild), and publish
 )
 
 // Roles are all that there are, each with more rights than the one before it.
@@ -171,9 +171,9 @@ func (h *Handler) bringsCompletionToken(r *http.Request) bool {
 	return h.engine.CheckToken(token) == nil
 }
 
-// authorized is the context of a request with the role of its caller.
+// authorized is the context of a request with the token of its caller.
 func authorized(r *http.Request, token *Token) *http.Request {
-	if token.Role.allows(All) {
+	if token.Name == "" { // callers need no token here
 		return r
 	}
 	return r.WithContext(context.WithValue(r.Context(), tokenKey{}, token))
@@ -181,10 +181,26 @@ func authorized(r *http.Request, token *Token) *http.Request {
 
 type tokenKey struct{}
 
+type callerKey struct{}
+
+// By notes in the context of a request who makes it, where a gateway has authenticated the caller.
+func By(ctx context.Context, caller string) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// caller names who makes the request: by the token, else by what the gateway noted; "" if neither does.
+func (c *call) caller() string {
+	if token, named := c.r.Context().Value(tokenKey{}).(*Token); named {
+		return token.Name
+	}
+	name, _ := c.r.Context().Value(callerKey{}).(string)
+	return name
+}
+
 // authorize gives the problem of a caller whose role does not allow the operation.
 func (c *call) authorize() error {
-	token, limited := c.r.Context().Value(tokenKey{}).(*Token)
-	if !limited || token.Role.allows(c.endpoint.needs()) {
+	token, named := c.r.Context().Value(tokenKey{}).(*Token)
+	if !named || token.Role.allows(c.endpoint.needs()) {
 		return nil
 	}
 	return &problemError{http.StatusForbidden, client.Forbidden,

@@ -87,7 +87,7 @@ func TestUnknownWorkflowIsAHint(t *testing.T) {
 	w := start(t)
 	response, text := w.call("POST", "/v1/runs?wait=5s", `{"workflow":"ecko"}`)
 	require.Equal(t, 201, response.StatusCode)
-	require.Equal(t, `no workflow "ecko" is registered here, so the run is blocked until it is; registered: basket, echo, fails, library, reviewed`, response.Header.Get(wire.HintHeader))
+	require.Equal(t, `no workflow "ecko" is registered or published here, so the run is blocked until one is; registered: basket, echo, fails, library, reviewed`, response.Header.Get(wire.HintHeader))
 	require.Contains(t, text, `"reason":"unknown-workflow"`)
 }
 
@@ -238,7 +238,7 @@ func TestInfoAndHealth(t *testing.T) {
 		c.Healthy = healthOf(sick)
 	})
 	info := w.ok(200, "GET", "/v1/info", "")
-	require.Equal(t, map[string]any{"version": "7", "uptime": "1m30s", "workflows": []any{"basket", "echo", "fails", "library", "reviewed"}, "activities": []any{"review"},
+	require.Equal(t, map[string]any{"version": "7", "uptime": "1m30s", "workflows": []any{"basket", "echo", "fails", "library", "reviewed"}, "activities": []any{"review"}, "kinds": []any{"flow"},
 		"backlog": map[string]any{"ready": 0.0, "delayed": 0.0, "inFlight": 0.0}}, info)
 	require.Equal(t, "ok", w.ok(200, "GET", "/v1/health", "")["status"])
 }

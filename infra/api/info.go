@@ -19,7 +19,7 @@ func serverEndpoints() []endpoint {
 }
 
 func getInfo(c *call) error {
-	info := &wire.Info{Version: c.config.Version, Workflows: c.engine.Workflows(), Activities: c.engine.Activities()}
+	info := &wire.Info{Version: c.config.Version, Workflows: c.engine.Workflows(), Activities: c.engine.Activities(), Kinds: c.engine.Kinds()}
 	if info.Workflows == nil {
 		info.Workflows = []string{}
 	}

@@ -170,7 +170,8 @@ func resetRun(c *call) error {
 	if err := c.read(&body); err != nil {
 		return err
 	}
-	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.Unique, body.After), engine.ResetPoint{Generation: body.Generation, Record: body.Record, ExcludeSignals: body.ExcludeSignals}, body.Reason)
+	accepted, err := c.engine.Reset(c.r.Context(), c.mail(body.ID, body.Unique, body.After), engine.ResetPoint{Generation: body.Generation, Record: body.Record, ExcludeSignals: body.ExcludeSignals,
+		Definition: body.Definition}, body.Reason)
 	return c.accepted(accepted, err)
 }
 

@@ -66,7 +66,11 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		// Not the path: a completion token may be in it.
 		h.config.Logger.ErrorContext(r.Context(), "a request failed", "endpoint", r.Pattern, "run", r.PathValue("run"), "error", err)
 	}
-	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message})
+	problem := &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message}
+	if source := port.SourceProblems(nil); errors.As(err, &source) {
+		problem.Problems = problemsOf(source)
+	}
+	writeProblem(w, problem)
 }
 
 func writeProblem(w http.ResponseWriter, problem *client.Problem) {

@@ -39,14 +39,14 @@ func TestProblems(t *testing.T) {
 		many = append(many, fmt.Sprintf(`"a%d":1`, i))
 	}
 	for _, c := range []struct{ call, body, want string }{
-		{"POST /v1/runs", ``, `400 invalid: the request has no body: it takes an object with run, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", ``, `400 invalid: the request has no body: it takes an object with run, workflow, input, attributes, definition, reuse`},
 		{"POST /v1/runs", `{"workflow"`, `400 invalid: the body is not JSON: unexpected end of JSON input, at byte 11`},
 		{"POST /v1/runs", "{\"workflow\":\"\xff\"}", `400 invalid: the body is not UTF-8 text`},
-		{"POST /v1/runs", `["echo"]`, `400 invalid: the body is a list: it must be an object with run, workflow, input, attributes, reuse`},
-		{"POST /v1/runs", `{"run":"y"}`, `400 invalid: field "workflow" is missing: the body takes run, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", `["echo"]`, `400 invalid: the body is a list: it must be an object with run, workflow, input, attributes, definition, reuse`},
+		{"POST /v1/runs", `{"run":"y"}`, `400 invalid: field "workflow" is missing: the body takes run, workflow, input, attributes, definition, reuse`},
 		{"POST /v1/runs", `{"workflow":""}`, `400 invalid: the name of the workflow is missing`},
-		{"POST /v1/runs", `{"workflow":"echo","inptu":1}`, `400 invalid: unknown field "inptu": the body takes run, workflow, input, attributes, reuse`},
-		{"POST /v1/runs", `{"workflow":"echo","Input":1}`, `400 invalid: unknown field "Input": the body takes run, workflow, input, attributes, reuse`},
+		{"POST /v1/runs", `{"workflow":"echo","inptu":1}`, `400 invalid: unknown field "inptu": the body takes run, workflow, input, attributes, definition, reuse`},
+		{"POST /v1/runs", `{"workflow":"echo","Input":1}`, `400 invalid: unknown field "Input": the body takes run, workflow, input, attributes, definition, reuse`},
 		{"POST /v1/runs", `{"workflow":"echo","input":1,"input":2}`, `400 invalid: field "input" is given twice`},
 		{"POST /v1/runs", `{"workflow":7}`, `400 invalid: field "workflow" must be a text, not a number`},
 		{"POST /v1/runs", `{"workflow":"echo","reuse":"yes"}`, `400 invalid: field "reuse" must be true or false, not a text`},

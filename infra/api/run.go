@@ -21,7 +21,7 @@ func runEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs", id: "start-run", summary: "Start a run",
 			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
-				"A workflow that nobody has registered is no error: the run is blocked until somebody does, and the answer has a hint. An input that does not fit the registered workflow is refused.",
+				"A workflow that is neither registered nor published is no error: the run is blocked until it is, and the answer has a hint. An input that does not fit the registered workflow is refused.",
 			params: []*huma.Param{waitParam(untilEnd)}, body: wire.StartBody{},
 			answers: map[int]reply{http.StatusCreated: {"The run was started.", wire.Summary{}, wire.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", wire.Summary{}, wire.HintHeader}},
 			fails:   []port.Code{port.Conflict}, serve: startRun},
@@ -64,7 +64,7 @@ func startRun(c *call) error {
 		return err
 	}
 	summary, created, err := c.engine.Start(c.r.Context(), engine.StartRequest{Run: body.Run, Workflow: body.Workflow, Input: body.Input,
-		Attributes: body.Attributes, Reuse: body.Reuse})
+		Attributes: body.Attributes, Definition: body.Definition, Reuse: body.Reuse})
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func startRun(c *call) error {
 	if summary, err = c.await(summary, wait); err != nil {
 		return err
 	}
-	if len(c.workflows) > 0 && !c.workflows[body.Workflow] {
-		c.w.Header().Set(wire.HintHeader, fmt.Sprintf("no workflow %q is registered here, so the run is blocked until it is; registered: %s", body.Workflow,
+	if len(c.workflows) > 0 && !c.workflows[body.Workflow] && summary.Definition == 0 {
+		c.w.Header().Set(wire.HintHeader, fmt.Sprintf("no workflow %q is registered or published here, so the run is blocked until one is; registered: %s", body.Workflow,
 			strings.Join(c.engine.Workflows(), ", ")))
 	}
 	status := http.StatusOK

@@ -35,7 +35,7 @@ func (c *Client) Reset(ctx context.Context, mail engine.MessageRequest, to engin
 	accepted := wire.Accepted{}
 	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"), once: true,
 		body: &wire.ResetBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Generation: to.Generation, Record: to.Record,
-			ExcludeSignals: to.ExcludeSignals, Reason: reason}}, &accepted)
+			ExcludeSignals: to.ExcludeSignals, Definition: to.Definition, Reason: reason}}, &accepted)
 	return c.took(mail.Run, accepted, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
 // The codes that there are beside the engine's.
@@ -28,6 +29,9 @@ type Problem struct {
 	Code port.Code `json:"code" doc:"What kind of problem it is, as a stable code: programs decide by it." example:"not-found"`
 	// Detail says what happened, where, and what to do.
 	Detail string `json:"detail" doc:"What happened, where, and what to do." example:"there is no run with the id \"order-17\""`
+
+	// Problems are all mistakes of a source that was refused; the detail repeats them.
+	Problems []wire.SourceProblem `json:"problems,omitempty" doc:"All mistakes of a source that was refused; missing with other problems."`
 
 	// unsure: what was asked for may have been done all the same.
 	unsure bool

@@ -50,7 +50,7 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 	}
 	started := &Started{Summary: &wire.Summary{}}
 	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &wire.StartBody{Run: start.Run, Workflow: start.Workflow,
-		Input: start.Input, Attributes: start.Attributes, Reuse: start.Reuse}}, started.Summary)
+		Input: start.Input, Attributes: start.Attributes, Definition: start.Definition, Reuse: start.Reuse}}, started.Summary)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ type StartBody struct {
 	Workflow   string             `json:"workflow" minLength:"1" maxLength:"100" doc:"The workflow to run." example:"order"`
 	Input      history.Payload    `json:"input,omitempty" doc:"The workflow's input: any JSON value, at most 50 MB." example:"{\"item\":\"book\",\"count\":2}"`
 	Attributes history.Attributes `json:"attributes,omitempty" doc:"What the run is searched by: JSON values by name." example:"{\"customer\":\"ada\"}"`
+	Definition int                `json:"definition,omitempty" minimum:"1" doc:"The version of the published definition to run. Without it: the program's own code, else the highest version that is published."`
 	Reuse      bool               `json:"reuse,omitempty" doc:"Begin a new generation if the run of this id has ended."`
 }
 
@@ -37,6 +38,7 @@ type ResetBody struct {
 	Record         int    `json:"record" minimum:"1" doc:"The record that the run continues from: the last one that still counts." example:"4"`
 	Generation     int    `json:"generation,omitempty" minimum:"1" doc:"The generation of that record. Without it, the present one." example:"1"`
 	ExcludeSignals bool   `json:"excludeSignals,omitempty" doc:"The signals that came after that record do not come again." example:"false"`
+	Definition     int    `json:"definition,omitempty" minimum:"1" doc:"The version of the published definition that the run continues with. Without it, the version that it has."`
 	Reason         string `json:"reason,omitempty" doc:"Why, for people: the run's history shows it." example:"wrong price"`
 }
 

@@ -10,6 +10,7 @@ import (
 type Summary struct {
 	Run        string             `json:"run" doc:"The run's id." example:"order-17"`
 	Workflow   string             `json:"workflow" doc:"What it is a run of." example:"order"`
+	Definition int                `json:"definition,omitempty" doc:"The version of the published definition that the run has; missing where it runs the program's own code." example:"2"`
 	Generation int                `json:"generation" doc:"Counts how often the run began anew under its id, from 1: by continue-as-new, reset or reuse." example:"1"`
 	Status     history.Status     `json:"status" enum:"running,completed,failed,cancelled,terminated" doc:"How the run stands." example:"completed"`
 	Blocked    *Block             `json:"blocked,omitempty" doc:"Why the run cannot advance; missing where it can."`
@@ -34,7 +35,7 @@ type Large struct {
 type Block struct {
 	ID      string    `json:"id,omitempty" doc:"Tells it from what blocks the run later." example:"k4tq2mz7c5wd"`
 	Since   time.Time `json:"since" doc:"Since when." example:"2026-01-01T00:00:05Z"`
-	Reason  string    `json:"reason" doc:"A stable code." enum:"nondeterminism,unknown-workflow,unreadable-record,panic,undecodable-signal,stuck-unit,scheduler-violation,undeliverable-resume,failed-activation" example:"unknown-workflow"`
+	Reason  string    `json:"reason" doc:"A stable code." enum:"nondeterminism,unknown-workflow,unreadable-record,panic,undecodable-signal,stuck-unit,scheduler-violation,undeliverable-resume,invalid-definition,failed-activation" example:"unknown-workflow"`
 	Message string    `json:"message" doc:"What happened, where, and what to do."`
 	Version string    `json:"version,omitempty" doc:"The deployment under which it happened: another one is tried by itself." example:"0.1.0"`
 }

@@ -7,6 +7,7 @@ type Info struct {
 	Version    string   `json:"version" doc:"The version of the server." example:"0.1.0"`
 	Workflows  []string `json:"workflows" doc:"Names of the workflows that are registered."`
 	Activities []string `json:"activities" doc:"Names of the activities that are registered."`
+	Kinds      []string `json:"kinds,omitempty" doc:"Kinds of definitions that can be published; missing where none can."`
 	Uptime     string   `json:"uptime,omitempty" doc:"How long the server has been up; missing where nothing stays up." example:"3h12m5s"`
 	Backlog    *Backlog `json:"backlog,omitempty" doc:"Messages that are not handled yet; missing where they are not counted."`
 }

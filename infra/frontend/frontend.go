@@ -1,0 +1,41 @@
+// Package frontend lists what interprets published definitions, for every program that runs them:
+// the server, the functions, and a replay.
+package frontend
+
+import (
+	"errors"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/flow"
+	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/workflow"
+)
+
+// Flow is the kind of JSON flows: see package core/flow.
+const Flow = "flow"
+
+// Interpreters gives the interpreter of each kind.
+func Interpreters() map[string]engine.Interpreter {
+	return map[string]engine.Interpreter{Flow: interpretFlow}
+}
+
+// KindOf is the kind of a file with this extension, which begins with a dot. Empty: no kind has it.
+func KindOf(extension string) string {
+	return map[string]string{".json": Flow}[extension]
+}
+
+func interpretFlow(name, source string) (workflow.Definition, error) {
+	made, err := flow.Workflow(name, []byte(source))
+	if err == nil {
+		return made, nil
+	}
+	found := flow.Problems(nil)
+	if !errors.As(err, &found) {
+		return nil, err
+	}
+	problems := make(port.SourceProblems, len(found))
+	for i, problem := range found {
+		problems[i] = port.SourceProblem(problem)
+	}
+	return nil, problems
+}
