@@ -19,18 +19,19 @@ import (
 
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/redact"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
 // API serves the HTTP API behind API Gateway, REST (v1) or HTTP (v2). It does not return.
 func API(definitions ...workflow.Definition) {
-	start(definitions, (*System).apiHandler, tokens)
+	start(definitions, (*System).apiHandler, tokens, interprets)
 }
 
 // Activate takes resumes from their queue. It does not return.
 func Activate(definitions ...workflow.Definition) {
-	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleResumes), nil }, notesVersion)
+	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleResumes), nil }, notesVersion, interprets)
 }
 
 // Task takes tasks from their queue. It does not return.
@@ -83,6 +84,12 @@ func notesVersion(ctx context.Context, store *dynamo.Store, parts *Parts) error 
 		return fmt.Errorf("the version of this deployment was not noted: %w", err)
 	}
 	parts.Version = version
+	return nil
+}
+
+// interprets is for the functions that publish definitions, or run them.
+func interprets(_ context.Context, _ *dynamo.Store, parts *Parts) error {
+	parts.Interpreters = frontend.Interpreters()
 	return nil
 }
 

@@ -66,6 +66,7 @@ func (g gateway) invoke1(ctx context.Context, event events.APIGatewayProxyReques
 	if stage, ok := strings.CutSuffix(event.RequestContext.Path, event.Path); ok {
 		ctx = at(ctx, event.RequestContext.DomainName, stage)
 	}
+	ctx = by(ctx, event.RequestContext.Identity.UserArn)
 	w, err := g.serve(ctx, incoming{event.HTTPMethod, event.Path, query.Encode(), header, event.Body, event.IsBase64Encoded})
 	if err != nil {
 		return nil, err
@@ -84,6 +85,9 @@ func (g gateway) invoke2(ctx context.Context, event events.APIGatewayV2HTTPReque
 		path, stage = strings.TrimPrefix(path, name), name
 	}
 	ctx = at(ctx, event.RequestContext.DomainName, stage)
+	if who := event.RequestContext.Authorizer; who != nil && who.IAM != nil {
+		ctx = by(ctx, who.IAM.UserARN)
+	}
 	w, err := g.serve(ctx, incoming{event.RequestContext.HTTP.Method, path, event.RawQueryString, header, event.Body, event.IsBase64Encoded})
 	if err != nil {
 		return nil, err
@@ -103,6 +107,14 @@ func at(ctx context.Context, domain, stage string) context.Context {
 		return ctx
 	}
 	return api.At(ctx, "https://"+domain+stage)
+}
+
+// by notes who signed the request; "" where it needs no signature.
+func by(ctx context.Context, caller string) context.Context {
+	if caller == "" {
+		return ctx
+	}
+	return api.By(ctx, caller)
 }
 
 // incoming is what both kinds of event say of a request.

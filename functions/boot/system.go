@@ -32,6 +32,7 @@ type Store interface {
 	port.Directory
 	port.Due
 	port.Tasks
+	port.Catalog
 	// DeleteClosed deletes runs that ended before a time, so many at most, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (deleted int, err error)
 }
@@ -43,6 +44,9 @@ type Parts struct {
 	// Resumes and Tasks are the URLs of the queues that messages are received from.
 	Resumes, Tasks string
 	Definitions    []workflow.Definition
+	// Interpreters of published definitions, by kind, where workflow code runs (activate) or is
+	// published (api). None: the function has no use for the catalog.
+	Interpreters map[string]engine.Interpreter
 	// Version of the deployment: see [engine.Config]. "" if nothing names it.
 	Version string
 	// Deployed gives the version that functions/activate has noted, where Version is "" (timer).
@@ -78,9 +82,13 @@ type System struct {
 // New makes a system. It asks nobody anything.
 func New(parts Parts) (*System, error) {
 	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
-	e, err := engine.New(port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
-		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID},
-		engine.Config{Definitions: parts.Definitions, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
+	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
+		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID}
+	if len(parts.Interpreters) > 0 {
+		ports.Catalog = parts.Store
+	}
+	e, err := engine.New(ports,
+		engine.Config{Definitions: parts.Definitions, Interpreters: parts.Interpreters, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
 			Retention: parts.Retention, Memory: parts.Memory, Poll: poll})
 	return &System{parts, e}, err
 }
