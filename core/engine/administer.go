@@ -197,7 +197,12 @@ func (v *visit) administrativeCommit(ctx context.Context, view *port.View, item 
 			}
 			taken.Commands, commit.Record = []history.Command{&history.ResetRun{}}, taken
 		}
+		attributes, err := v.attributesAt(ctx, event.Base())
+		if err != nil {
+			return nil, 0, finished{}, err
+		}
 		next := v.resetItem(old, event, past, taken)
+		next.Event.(*history.Started).Attributes, summary.Attributes = attributes, attributes
 		if closes != nil {
 			next.Event.(*history.Started).Reset = event
 			done = takenBy(item, firstOf(event))
@@ -216,6 +221,29 @@ func (v *visit) administrativeCommit(ctx context.Context, view *port.View, item 
 // that the reset began.
 func firstOf(reset *history.ResetRequested) port.Position {
 	return port.Position{Generation: reset.Generation + 1, Record: 1}
+}
+
+// attributesAt are those that a run had after a record. A reset takes back what came later, also if
+// the next generation ends before its code has run.
+func (v *visit) attributesAt(ctx context.Context, base history.Base) (attributes history.Attributes, err error) {
+	segments, err := v.e.segments(ctx, v.run, base)
+	for i := 0; i < len(segments) && err == nil; i++ {
+		log := &logReader{runs: v.e.Runs, ctx: ctx, run: v.run, generation: segments[i].Generation, more: true}
+		err = log.upTo(segments[i].Record, func(_ int, rec *history.Record) error {
+			for _, event := range rec.Events {
+				if started, ok := event.(*history.Started); ok && started.Base == nil {
+					attributes = started.Attributes
+				}
+			}
+			for _, command := range rec.Commands {
+				if change, ok := command.(*history.UpsertAttributes); ok {
+					attributes = attributes.With(change.Attributes)
+				}
+			}
+			return nil
+		})
+	}
+	return attributes, err
 }
 
 // takeUnread has the record of a reset take the signals that came before it and that no record has:

@@ -188,3 +188,30 @@ func TestLimitsOfCallsThatAResetKeeps(t *testing.T) {
 		})
 	}
 }
+
+// TestAResetTakesAttributesBackAtOnce: the next generation may be ended before its code has run.
+func TestAResetTakesAttributesBackAtOnce(t *testing.T) {
+	kind := workflow.NewAttribute[int]("kind")
+	simulateAs(t, true, only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+			return "", err
+		}
+		workflow.SetAttributes(ctx, kind.Is(2))
+		return workflow.AwaitSignal(ctx, goSignal)
+	}), func(w *world) {
+		_, err := w.tryStart(engine.StartRequest{Run: "r", Workflow: "main", Attributes: history.Attributes{"kind": history.Payload("1")}})
+		require.NoError(w.t, err)
+		w.settle()
+		w.signal("r", "s", "go", `"x"`)
+		w.settle()
+		require.Equal(w.t, "2", string(w.summary("r").Attributes["kind"]))
+		hold := w.plan(fault{kind: pause, op: port.OpPut, nth: 2})
+		require.NoError(w.t, w.reset("r", "x", 1))
+		w.pass(time.Second)
+		require.Equal(w.t, 2, w.summary("r").Generation, "it has not begun")
+		require.Equal(w.t, "1", string(w.summary("r").Attributes["kind"]))
+		close(hold.gate)
+		w.settle()
+		require.Equal(w.t, "2", string(w.summary("r").Attributes["kind"]), "the signal came again")
+	})
+}

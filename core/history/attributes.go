@@ -86,6 +86,22 @@ func readAttributes(r *reader) Attributes {
 	return attributes
 }
 
+// With gives the attributes after a change: one that is null removes an attribute.
+func (a Attributes) With(change Attributes) Attributes {
+	changed := maps.Clone(a)
+	for _, name := range change.Sorted() {
+		if value := change[name]; value == nil || string(value) == "null" {
+			delete(changed, name)
+			continue
+		}
+		if changed == nil {
+			changed = Attributes{}
+		}
+		changed[name] = change[name]
+	}
+	return changed
+}
+
 // UpsertAttributes changes what the run is searched by. A null removes an attribute.
 type UpsertAttributes struct {
 	emitted

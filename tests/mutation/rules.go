@@ -208,6 +208,8 @@ var Rules = []Mutation{
 	{"no time for the next attempt", "TestWhenAnActivityEnds", "core/engine/attempt.go", "t.e.Clock.Now().Add(wait).After(t.scheduled.Add(whole)) {", "false {"},
 	{"limits of a call that a reset keeps", "TestLimitsOfCallsThatAResetKeeps", "core/history/pending.go", "\t\tp.Time = at\n", "\t\t_ = at\n"},
 	{"an id that another call's child has", "TestAnIDOfAChildUsedAgain", sendGo, "*there.Parent != *wanted.Parent:", "there.Parent.Run != wanted.Parent.Run:"},
+	{"attributes that a reset takes back at once", "TestAResetTakesAttributesBackAtOnce", administerGo,
+		"next.Event.(*history.Started).Attributes, summary.Attributes = attributes, attributes", "_ = attributes"},
 	{"attributes of the generation before", "TestAttributesOverGenerations", commitGo,
 		"l.exec.Started().Parent, commit.Summary.Attributes", "l.exec.Started().Parent, nil"},
 	{"pages of a rebuild", "TestRebuildPages", "core/engine/rebuild.go", "return \"#\" + following, nil", "return \"\", nil"},

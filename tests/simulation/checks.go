@@ -33,6 +33,7 @@ type checks struct {
 type checkedRun struct {
 	parent      *history.Parent
 	unfit       bool     // a signal was filed that does not fit
+	waited      bool     // such a signal has blocked the run: what is due meanwhile waits
 	endings     []string // as its parent must be told
 	generations map[int]*checkedLog
 	filed       map[string]filing    // when mail came into the inbox, by what it is and which run of the id it is for
@@ -280,6 +281,7 @@ func (c *checks) blocked(p *process, run string, mark *port.Block) {
 	if mark.Reason != port.ReasonUndeliverable && !outdated && !unfit {
 		c.s.violate("run %s is blocked by %s: %s: %s", run, p.name, mark.Reason, mark.Message)
 	}
+	c.runs[run].waited = c.runs[run].waited || unfit
 	c.s.note("run %s is blocked: %s", run, mark.Reason)
 }
 

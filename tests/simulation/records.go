@@ -364,7 +364,7 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if log.base != nil && len(log.records) > 0 && due.Before(log.records[0].Time) { // a reset brought it back
 			due = log.records[0].Time
 		}
-		if late := c.s.now.Sub(due); late > c.latest(due) {
+		if late := c.s.now.Sub(due); late > c.latest(due) && !run.waited {
 			c.s.violate("%s takes %s %s too late", where, key, late)
 		}
 	case *history.ActivityResolved:

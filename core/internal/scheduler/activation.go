@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -183,14 +182,7 @@ func (u *Unit) Publish(state history.Payload) {
 // Upsert changes what the run is searched by. The activation fails if the attributes pass a limit. On replay there is no
 // limit: a log may be older than it.
 func (u *Unit) Upsert(attributes history.Attributes) {
-	changed := maps.Clone(u.run.attributes)
-	for _, name := range attributes.Sorted() {
-		if value := attributes[name]; value == nil || string(value) == "null" {
-			delete(changed, name)
-		} else {
-			changed[name] = value
-		}
-	}
+	changed := u.run.attributes.With(attributes)
 	if err := changed.Check(); err != nil && !u.run.Replaying() {
 		u.run.fail(fmt.Errorf("workflow.SetAttributes: %w", err))
 		u.halt()
