@@ -17,13 +17,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api"
+	httpexec "github.com/reprise-run/reprise/infra/executor/http"
 	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // stopping limits how long a server takes to stop in good order. What is left then is taken up at the next start.
@@ -42,11 +46,14 @@ type devFlags struct {
 	memory            string
 	bytes             int64          // of memory
 	budget            *memory.Budget // a part of them
+	allowed           []string       // rules for URLs of workers
+	workerTTL         time.Duration
+	workers           *httpexec.Allow // by the rules
 }
 
 // dev is the server for development.
 func (p *program) dev() *cobra.Command {
-	given := &devFlags{}
+	given := &devFlags{allowed: []string{httpexec.Loopback}}
 	command := p.server(given, "dev", "Run the server for development: the whole system in this process",
 		"Run the server for development: the whole system in this process. For production, see serve, which is the same server.")
 	command.Flags().BoolVar(&given.replayEach, "replay-each", false,
@@ -89,6 +96,9 @@ func (p *program) server(given *devFlags, name, short, long string) *cobra.Comma
 	flags.StringVar(&given.cert, "tls-cert", "", "the certificate to serve HTTPS with, and those between it and its root: a PEM file")
 	flags.StringVar(&given.key, "tls-key", "", "the certificate's private key: a PEM file")
 	command.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	flags.StringArrayVar(&given.allowed, "allow-worker", given.allowed, "allow URLs of workers by a `RULE`, several times for several rules: loopback; an "+
+		"address or a network, 10.0.0.0/8; a host name with public addresses, *.example.com; :PORT may follow. No other URL is called")
+	flags.DurationVar(&given.workerTTL, "worker-ttl", port.WorkerTTL, "how long a worker is online after its last heartbeat")
 	keyFlag(command, &given.keys)
 	if err := command.MarkFlagDirname("data"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
@@ -117,6 +127,12 @@ func (p *program) serve(ctx context.Context, command *cobra.Command, given devFl
 	}
 	if given.retention != 0 && given.retention < shortestRetention {
 		return misuse(command, fmt.Errorf("--retention %s: it is %s at least, or 0 for ever", given.retention, shortestRetention))
+	}
+	if given.workers, err = httpexec.ParseAllow(given.allowed); err != nil {
+		return misuse(command, fmt.Errorf("--allow-worker: %w", err))
+	}
+	if given.workerTTL < time.Second {
+		return misuse(command, fmt.Errorf("--worker-ttl %s: it is 1s at least", given.workerTTL))
 	}
 	if given.bytes, err = parseMemory(given.memory); err != nil {
 		return misuse(command, err)
@@ -271,10 +287,12 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if retention == 0 {
 		retention = -1
 	}
+	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: given.workers, TTL: given.workerTTL, Logger: p.logger()})
 	says("it brings back the runs that were not finished")
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Interpreters: frontend.Interpreters(), Store: store, Logger: p.logger(), Version: deploymentVersion(),
 		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention,
-		Memory: given.budget})
+		Memory: given.budget, AllowWorker: given.workers.Check, WorkerTTL: given.workerTTL,
+		Performers: map[string]engine.Performer{httpexec.Prefix: calls.Perform}})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}
 	}

@@ -47,7 +47,7 @@ func (p *program) token() *cobra.Command {
 			"token, or writes it to the new file that --token-file names, which only its owner may read. The list has a hash of the token alone, " +
 			"so it is shown this once. To revoke a token, delete its line and restart the server.\n\n" +
 			"Roles: read sees runs and asks queries; operate also starts runs, sends messages, cancels, and completes activities; all also " +
-			"terminates, resets, unblocks and rebuilds.",
+			"terminates, resets, unblocks and rebuilds. worker registers a worker and sends its heartbeats, and nothing else; operate includes it.",
 		Example: "  " + p.name + " token ada --auth-tokens tokens --token-file ada.token\n" +
 			"  " + p.name + " token dashboard --auth-tokens tokens --role read --expires-in 2160h",
 		Args:              cobra.ExactArgs(1),
@@ -57,9 +57,9 @@ func (p *program) token() *cobra.Command {
 		},
 	}
 	command.Flags().StringVar(&given.list, "auth-tokens", "", "the list of tokens, which is made where it is missing")
-	command.Flags().StringVar(&given.role, "role", string(api.All), "what the token allows: read, operate or all")
+	command.Flags().StringVar(&given.role, "role", string(api.All), "what the token allows: worker, read, operate or all")
 	command.Flags().DurationVar(&given.expiresIn, "expires-in", 0, "how long the token is good, 2160h for example; 0: it does not expire")
-	complete(command, "role", string(api.Read), string(api.Operate), string(api.All))
+	complete(command, "role", string(api.Worker), string(api.Read), string(api.Operate), string(api.All))
 	return command
 }
 

@@ -308,8 +308,12 @@ func (t *try) failed() history.Attempt {
 }
 
 // activity finds the function; where there is none it gives one that says so, as an error that a deployment can mend.
-func (e *Engine) activity(name string) registry.Activity {
+func (e *Engine) activity(command *history.ScheduleActivity) registry.Activity {
+	name := command.Activity
 	if perform, ok := e.registry.FindActivity(name); ok {
+		return perform
+	}
+	if perform := e.performed(command); perform != nil {
 		return perform
 	}
 	return func(context.Context, history.Payload) (history.Payload, error) {

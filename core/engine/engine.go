@@ -23,6 +23,13 @@ type Config struct {
 	Definitions []workflow.Definition
 	// Interpreters make workflows of the sources of published definitions, by kind.
 	Interpreters map[string]Interpreter
+	// Performers perform activities that are not registered, by the prefix of their names: that named
+	// "http" performs all whose names begin with "http:".
+	Performers map[string]Performer
+	// AllowWorker says why the system must not call a worker's URL. Nil: it calls none.
+	AllowWorker func(ctx context.Context, url string) error
+	// WorkerTTL is how long a worker is online after its last heartbeat. Zero: [port.WorkerTTL].
+	WorkerTTL time.Duration
 	// Version of the deployment: a run that is blocked under another one is tried again.
 	Version string
 	// Worker names this process in the history of attempts.
@@ -104,6 +111,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.LiveRuns == 0 {
 		c.LiveRuns = 1000
+	}
+	if c.WorkerTTL == 0 {
+		c.WorkerTTL = port.WorkerTTL
 	}
 	if c.KnownMail == 0 {
 		c.KnownMail = 100

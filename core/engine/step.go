@@ -85,7 +85,7 @@ func (v *visit) startSteps(seqs ...int64) {
 // stepFunction is the step's own, or that of the activity which is called inline.
 func (e *Engine) stepFunction(command *history.ScheduleActivity, own func(context.Context) (history.Payload, error)) registry.Activity {
 	if own == nil {
-		return e.activity(command.Activity)
+		return e.activity(command)
 	}
 	return func(ctx context.Context, _ history.Payload) (history.Payload, error) { return own(ctx) }
 }

@@ -99,7 +99,7 @@ func (e *Engine) attempt(ctx context.Context, a *try, t port.Task, state *port.T
 		a.kept.Store(&err)
 		return e.token(mine.TaskKey, mine.Attempt, a.started.Add(a.patience()))
 	}
-	a.perform(ctx, under, e.activity(t.Command.Activity), func(details history.Payload) error { return e.beat(ctx, mine, details) })
+	a.perform(ctx, under, e.activity(t.Command), func(details history.Payload) error { return e.beat(ctx, mine, details) })
 	return nil
 }
 

@@ -103,6 +103,12 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 		return workflow.Execute(ctx, review, what)
 	})
 	node, err := local.Start(t.Context(), local.Config{Store: store, TokenKey: bytes.Repeat([]byte("k"), 32), Version: "7",
+		AllowWorker: func(_ context.Context, url string) error {
+			if !strings.HasPrefix(url, "http://localhost:") {
+				return errors.New("worker URL " + url + " is not allowed: no rule allows it")
+			}
+			return nil
+		},
 		Definitions: []workflow.Definition{echo, fails, basket, library, reviewed, review, approve}, Interpreters: frontend.Interpreters()})
 	require.NoError(t, err)
 	config := api.Config{Engine: node.Engine, Version: "7", Uptime: func() time.Duration { return 90 * time.Second }, Backlog: node.Backlog}

@@ -29,20 +29,24 @@ type Token struct {
 	hash    [sha256.Size]byte
 }
 
-// Role says what a caller may do. Each role includes the one before it.
+// Role says what a caller may do. Of read, operate and all, each includes the one before it.
 type Role string
 
 const (
 	Read    Role = "read"    // see runs and ask them questions
 	Operate Role = "operate" // start runs, send them messages and cancel them, complete activities
+	Worker  Role = "worker"  // register a worker and send its heartbeats, nothing else; operate includes it
 	All     Role = "all"     // also what ends, repairs or copies runs (terminate, reset, unblock, rebuild), and publish
 )
 
-// Roles are all that there are, each with more rights than the one before it.
-var Roles = []Role{Read, Operate, All}
+// Roles are all that there are. From the second on, each has more rights than the one before it.
+var Roles = []Role{Worker, Read, Operate, All}
 
 // allows says whether a caller of this role may do what needs another one.
 func (r Role) allows(needed Role) bool {
+	if needed == Worker && r != Worker {
+		needed = Operate
+	}
 	return r == "" || slices.Index(Roles, r) >= slices.Index(Roles, needed)
 }
 
@@ -81,7 +85,8 @@ func (t Token) String() string {
 }
 
 // ParseTokens reads a list of tokens: on each line a name, a colon and the SHA-256 of the secret in
-// hexadecimal. After these may come role=read, role=operate or role=all, and expires= with a time
+// hexadecimal. After these may come role=worker, role=read, role=operate or
+// role=all, and expires= with a time
 // as RFC 3339 has it. Empty lines, and those that begin with #, are for people.
 func ParseTokens(list string) (tokens []Token, err error) {
 	names := map[string]bool{}

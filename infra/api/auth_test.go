@@ -110,10 +110,11 @@ func TestRoles(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Tokens, c.Rebuild = tokens, true })
 	for call, needs := range map[string]api.Role{
 		"GET /v1/runs": api.Read, "GET /v1/runs/none": api.Read, "GET /v1/runs/none/history": api.Read, "GET /v1/runs/none/export": api.Read,
-		"GET /v1/info": api.Read, "GET /v1/doctor": api.Read, "GET /v1/doctor/runs": api.Read, "GET /v1/runs/none/signals": api.Read, "GET /v1/openapi.json": api.Read, "POST /v1/runs/none/queries/total": api.Read,
+		"GET /v1/info": api.Read, "GET /v1/doctor": api.Read, "GET /v1/doctor/runs": api.Read, "GET /v1/runs/none/signals": api.Read, "GET /v1/openapi.json": api.Worker, "POST /v1/runs/none/queries/total": api.Read,
 		"POST /v1/runs": api.Operate, "POST /v1/runs/none/signals/go": api.Operate, "POST /v1/runs/none/updates/add": api.Operate,
 		"POST /v1/runs/none/cancel": api.Operate, "POST /v1/activities/abc/complete": api.Operate, "POST /v1/activities/abc/fail": api.Operate,
 		"POST /v1/runs/none/terminate": api.All, "POST /v1/runs/none/reset": api.All, "POST /v1/runs/none/unblock": api.All, "POST /v1/rebuild": api.All,
+		"GET /v1/workers": api.Read, "DELETE /v1/workers": api.Operate,
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		for i, role := range api.Roles {
@@ -129,6 +130,12 @@ func TestRoles(t *testing.T) {
 		response, text := w.call(method, path, "", "Authorization", "Bearer "+secrets["expired"])
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 		require.Contains(t, text, "the token expired expired at ")
+	}
+	for _, path := range []string{"/v1/workers", "/v1/workers/heartbeat"} { // reading does not include them
+		for role, status := range map[api.Role]int{api.Worker: 400, api.Read: 403, api.Operate: 400, api.All: 400} {
+			response, text := w.call("POST", path, "", "Authorization", "Bearer "+secrets[role])
+			require.Equal(t, status, response.StatusCode, "%s as %s: %s", path, role, text)
+		}
 	}
 }
 

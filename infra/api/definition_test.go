@@ -179,15 +179,15 @@ func TestWhoMayPublish(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.Tokens = tokens })
 	publish, err := json.Marshal(wire.PublishBody{Name: "review", Kind: "flow", Source: approvalOf("boss")})
 	require.NoError(t, err)
-	for call, allowed := range map[string][]int{ // by role: read, operate, all
-		"POST /v1/definitions":                        {403, 403, 201},
-		"POST /v1/definitions/validate":               {403, 200, 200},
-		"GET /v1/definitions":                         {200, 200, 200},
-		"GET /v1/definitions/none":                    {404, 404, 404},
-		"POST /v1/definitions/none/versions/1/retire": {403, 403, 404},
-		"DELETE /v1/definitions/none/versions/1":      {403, 403, 404},
-		"GET /v1/definitions/none/versions/1/source":  {404, 404, 404},
-		"GET /v1/definitions/none/versions/latest":    {404, 404, 404},
+	for call, allowed := range map[string][]int{ // by role: worker, read, operate, all
+		"POST /v1/definitions":                        {403, 403, 403, 201},
+		"POST /v1/definitions/validate":               {403, 403, 200, 200},
+		"GET /v1/definitions":                         {403, 200, 200, 200},
+		"GET /v1/definitions/none":                    {403, 404, 404, 404},
+		"POST /v1/definitions/none/versions/1/retire": {403, 403, 403, 404},
+		"DELETE /v1/definitions/none/versions/1":      {403, 403, 403, 404},
+		"GET /v1/definitions/none/versions/1/source":  {403, 404, 404, 404},
+		"GET /v1/definitions/none/versions/latest":    {403, 404, 404, 404},
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		for i, role := range api.Roles {

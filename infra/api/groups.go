@@ -16,6 +16,7 @@ func groups() []group {
 		{"messages", "What is sent to a run. One sender's messages keep their order: give each the stamp of the one before.", mailEndpoints()},
 		{"definitions", "Workflows that are published as text: they run without a build or a deployment.", definitionEndpoints()},
 		{"activities", "Work that runs have asked for.", activityEndpoints()},
+		{"workers", "Processes that offer services over HTTP, which flows call.", workerEndpoints()},
 		{serverTag, "The server itself.", slices.Concat(serverEndpoints(), repairEndpoints(), backupEndpoints())},
 	}
 }

@@ -38,11 +38,15 @@ type Config struct {
 	Definitions []workflow.Definition
 	// Interpreters of published definitions, by kind. None: nothing is published here.
 	Interpreters map[string]engine.Interpreter
-	Store        Store
-	Logger       *slog.Logger
-	Version      string
-	Worker       string
-	TokenKey     []byte
+	// Performers, AllowWorker and WorkerTTL: see [engine.Config].
+	Performers  map[string]engine.Performer
+	AllowWorker func(ctx context.Context, url string) error
+	WorkerTTL   time.Duration
+	Store       Store
+	Logger      *slog.Logger
+	Version     string
+	Worker      string
+	TokenKey    []byte
 	// ReplayEach is for development: see [engine.Config].
 	ReplayEach bool
 	// DataFolder is what activities are told: see activity.Info. Empty: they are told none.
@@ -92,7 +96,8 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	n.Engine, err = engine.New(ports,
 		engine.Config{Definitions: config.Definitions, Interpreters: config.Interpreters, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
 			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Memory: config.Memory,
-			Retention: config.Retention, StuckAfter: config.StuckAfter})
+			Retention: config.Retention, StuckAfter: config.StuckAfter, Performers: config.Performers,
+			AllowWorker: config.AllowWorker, WorkerTTL: config.WorkerTTL})
 	if err == nil {
 		n.Rebuilt, err = n.Rebuild(ctx)
 	}

@@ -1,0 +1,221 @@
+// Package httpexec performs the activities http:SERVICE, which are calls of services that registered
+// workers offer over HTTP.
+//
+// A call is POST URL/exec/SERVICE with {"input": …, "params": …}. A worker answers with
+// {"result": …}, or with {"error": "…"}. Only the body counts, not the status. An answer that is not
+// such an object counts as a failed request: the next worker is tried.
+package httpexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/flow"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+)
+
+// Prefix of the activities that the executor performs: see engine.Config.Performers.
+const Prefix = "http"
+
+// Config of an executor.
+type Config struct {
+	Workers port.Workers
+	Clock   port.Clock
+	// Allow is the list of targets that may be called.
+	Allow *Allow
+	// TTL is how long a worker gets calls after its last heartbeat. Zero: [port.WorkerTTL].
+	TTL time.Duration
+	// Timeout is how long one request may take, unless the call says otherwise. Zero: 10 s.
+	Timeout time.Duration
+	// LongestAnswer is how many bytes a worker's answer may have. Zero: 16 MB.
+	LongestAnswer int64
+	// Remember is how long a list of workers is used before it is read again. Zero: each call reads it.
+	Remember time.Duration
+	Logger   *slog.Logger
+}
+
+// Executor calls workers. It is safe for concurrent use.
+type Executor struct {
+	config Config
+	client *http.Client
+	mu     sync.Mutex
+	busy   map[string]int64 // by URL: calls of this process that are running
+	lists  map[string]list  // by service
+}
+
+type list struct {
+	read    time.Time
+	workers []*port.Worker
+}
+
+// New makes an executor.
+func New(config Config) *Executor {
+	if config.Allow == nil {
+		config.Allow = &Allow{}
+	}
+	if config.TTL == 0 {
+		config.TTL = port.WorkerTTL
+	}
+	if config.Timeout == 0 {
+		config.Timeout = 10 * time.Second
+	}
+	if config.LongestAnswer == 0 {
+		config.LongestAnswer = 16 << 20
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Executor{config: config, client: newClient(config.Allow), busy: map[string]int64{}, lists: map[string]list{}}
+}
+
+// Close ends idle connections.
+func (e *Executor) Close() { e.client.CloseIdleConnections() }
+
+// Perform is an engine.Performer. It tries each worker of the service once at most, until one
+// succeeds. The result is a [flow.Answer], which lists the tries.
+func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Payload, error) {
+	call, err := history.Decode[flow.Call](work.Input)
+	if err != nil {
+		return nil, activity.NonRetryable(fmt.Errorf(
+			"the input of a call of service %q must have the members input and params: %w", work.Name, err))
+	}
+	workers, err := e.workers(ctx, work.Name, call.WeightedByLoad)
+	if err != nil {
+		return nil, err
+	}
+	if len(workers) == 0 {
+		return history.Encode(flow.Answer{Error: "no worker"})
+	}
+	body, err := history.Marshal(request{Input: orNull(call.Input), Params: orNull(call.Params)})
+	if err != nil {
+		return nil, activity.NonRetryable(err)
+	}
+	answer, err := e.try(ctx, work, call, workers, body)
+	if err != nil {
+		return nil, err
+	}
+	return history.Encode(answer)
+}
+
+// errWorker is an error that a worker answered with.
+type errWorker string
+
+func (e errWorker) Error() string { return string(e) }
+
+// try asks the workers in turn. Its error is that the attempt is over.
+func (e *Executor) try(
+	ctx context.Context, work engine.Work, call flow.Call, workers []*port.Worker, body []byte,
+) (flow.Answer, error) {
+	answer, reported := flow.Answer{}, false
+	for i, worker := range workers {
+		if i > 0 && !pause(ctx, time.Duration(call.AttemptDelayMS)*time.Millisecond) {
+			return answer, ctx.Err()
+		}
+		try := flow.Try{WorkerID: worker.ID, WorkerURL: worker.URL, Started: e.config.Clock.Now().UTC()}
+		result, err := e.ask(ctx, work, worker, body)
+		if ctx.Err() != nil {
+			return answer, ctx.Err()
+		}
+		try.Finished = e.config.Clock.Now().UTC()
+		if err == nil {
+			answer.Result, answer.Error, answer.Tries = result, "", append(answer.Tries, try)
+			return answer, nil
+		}
+		try.Error = shorten(err.Error())
+		answer.Tries = append(answer.Tries, try)
+		e.config.Logger.WarnContext(ctx, "a worker failed a call", "service", work.Name, "worker", worker.ID,
+			"url", worker.URL, "error", try.Error)
+		if text := errWorker(""); errors.As(err, &text) {
+			answer.Error, reported = string(text), true
+			if call.MaxAttempts > 0 && len(answer.Tries) >= call.MaxAttempts {
+				return answer, nil
+			}
+		} else if !reported {
+			answer.Error = "all workers failed: " + try.Error
+		}
+	}
+	return answer, nil
+}
+
+// workers are those of a service that are online, in the order in which they are tried.
+func (e *Executor) workers(ctx context.Context, service string, byLoad bool) ([]*port.Worker, error) {
+	now := e.config.Clock.Now()
+	e.mu.Lock()
+	known := e.lists[service]
+	e.mu.Unlock()
+	found := known.workers
+	if now.Sub(known.read) >= e.config.Remember || len(found) == 0 {
+		var err error
+		found, err = e.config.Workers.ListWorkers(ctx, port.WorkerQuery{Service: service, Since: now.Add(-e.config.TTL)})
+		if err != nil {
+			return nil, fmt.Errorf("the workers of service %q were not listed: %w", service, err)
+		}
+		if e.config.Remember > 0 && len(found) > 0 {
+			e.remember(service, list{now, found})
+		}
+	}
+	if byLoad {
+		found = e.byLoad(found)
+	}
+	return found, nil
+}
+
+// remember keeps a list. Services are named by callers: it keeps no more than there may be workers.
+func (e *Executor) remember(service string, found list) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.lists) >= port.MostWorkers {
+		clear(e.lists)
+	}
+	e.lists[service] = found
+}
+
+// byLoad puts the worker with the least load first. A load is as old as the heartbeat that told it:
+// a worker's load is at least the number of calls that run here.
+func (e *Executor) byLoad(workers []*port.Worker) []*port.Worker {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	load := func(w *port.Worker) int64 { return max(w.Load, e.busy[w.URL]) }
+	sorted := slices.Clone(workers)
+	slices.SortStableFunc(sorted, func(a, b *port.Worker) int {
+		return int(min(1, max(-1, load(a)-load(b))))
+	})
+	return sorted
+}
+
+// occupy counts a call of a worker until it ends.
+func (e *Executor) occupy(url string) (end func()) {
+	add := func(n int64) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.busy[url] += n; e.busy[url] == 0 {
+			delete(e.busy, url)
+		}
+	}
+	add(1)
+	return func() { add(-1) }
+}
+
+// pause waits. It says false if the attempt is over.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
