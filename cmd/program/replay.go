@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
@@ -23,7 +24,7 @@ func (p *program) replay() *cobra.Command {
 		Long: "Check that this program's workflows decide what exported histories say that they decided, the result included. Nothing is executed, " +
 			"and no server is needed. Of a folder, every .json file is checked, in its folders too; - is the standard input.\n\n" +
 			"It is the check that a change of workflow code is safe for the runs that are under way: keep histories of real runs beside the code, " +
-			"and have every change pass it. It ends with exit code 1 if one does not agree. Sealed values are opened as `" + p.name + " decrypt` does it.",
+			"and have every change pass it. The history of a run of a published definition has its source with it. It ends with exit code 1 if one does not agree. Sealed values are opened as `" + p.name + " decrypt` does it.",
 		Example: "  " + p.name + " history order-17 --json > histories/order-17.json\n  " + p.name + " replay histories",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -120,7 +121,7 @@ func (p *program) replayFile(ctx context.Context, file, keys string) checked {
 	if err != nil {
 		return checked{File: file, Error: err.Error()}
 	}
-	done, err := engine.Replay(system.Clock{}, p.definitions, export)
+	done, err := engine.Replay(system.Clock{}, p.definitions, frontend.Interpreters(), export)
 	if err != nil {
 		return checked{File: file, Error: err.Error()}
 	}

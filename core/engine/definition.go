@@ -122,12 +122,23 @@ func definitionOf(view *port.View) int {
 		}
 		return 0
 	}
-	for _, event := range view.Records[0].Events {
-		if started, ok := event.(*history.Started); ok {
-			return started.Definition
-		}
+	if started := startedIn(view.Records); started != nil {
+		return started.Definition
 	}
 	return 0
+}
+
+// startedIn is the start in the first of a generation's records; nil if there is none.
+func startedIn(records []*history.Record) *history.Started {
+	if len(records) == 0 {
+		return nil
+	}
+	for _, event := range records[0].Events {
+		if started, ok := event.(*history.Started); ok {
+			return started
+		}
+	}
+	return nil
 }
 
 // pin is a version of a definition.

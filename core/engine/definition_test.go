@@ -345,3 +345,19 @@ func TestStoredDefinitions(t *testing.T) {
 		require.True(t, errors.Is(err, history.ErrUnreadable), damaged)
 	}
 }
+
+// Code of a published version is replayed after each activation, too.
+func TestReplayEachKnowsPublishedVersions(t *testing.T) {
+	publishing(t, func(w *world) {
+		adjust := w.adjust
+		w.adjust = func(name string, c *engine.Config) {
+			adjust(name, c)
+			c.ReplayEach = true
+		}
+		w.publish("main", "double, wait, double")
+		w.start("a", "main", "1")
+		w.settle()
+		w.signal("a", "s", "go", `"x"`)
+		w.result("a", "4")
+	})
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -92,6 +93,35 @@ func (e *Engine) Export(ctx context.Context, run string, generation int, after p
 		return refused
 	}
 	return e.unavailable(err, "the log was not read")
+}
+
+// DefinitionOf gives the version of a published definition that a generation has, with its source.
+// Nil: it runs the program's own code, or has no records. If the version was deleted, only its
+// number is known. Generation 0 is the current one.
+func (e *Engine) DefinitionOf(ctx context.Context, run string, generation int) (*history.ExportedDefinition, error) {
+	generation, err := e.whichGeneration(ctx, run, generation)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.Runs.Records(ctx, run, generation, 0)
+	if err != nil {
+		return nil, e.unavailable(err, "the log was not read")
+	}
+	started := startedIn(records)
+	if started == nil || started.Definition == 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	exported := &history.ExportedDefinition{Version: started.Definition}
+	if e.Catalog == nil {
+		return exported, nil
+	}
+	definition, err := e.Catalog.Definition(ctx, started.Workflow, started.Definition)
+	if err == nil {
+		exported.Kind, exported.Source = definition.Kind, definition.Source
+	} else if errors.Is(err, port.ErrNoDefinition) {
+		err = nil
+	}
+	return exported, e.unavailable(err, "the definition was not read")
 }
 
 // eachThatCounts goes through the records after a place that count for a generation.

@@ -27,8 +27,10 @@ type Replayed struct {
 // Replay runs the code of an exported log against it; no activity is executed. It is how a
 // change is found safe, or not, before it meets the runs that are under way; so a workflow that is not among the definitions
 // blocks, too. The clock only bounds how long workflow code may keep its turn.
-func Replay(clock port.Clock, definitions []workflow.Definition, export *history.Export) (*Replayed, error) {
-	e, err := New(port.Ports{Clock: clock}, Config{Definitions: definitions})
+//
+// Code of a published definition is made of the source in the export, by one of the interpreters.
+func Replay(clock port.Clock, definitions []workflow.Definition, interpreters map[string]Interpreter, export *history.Export) (*Replayed, error) {
+	e, err := New(port.Ports{Clock: clock}, Config{Definitions: definitions, Interpreters: interpreters})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +42,10 @@ func Replay(clock port.Clock, definitions []workflow.Definition, export *history
 	if closes := export.Records[len(export.Records)-1].Closes(); closes != nil {
 		done.Closed = closes.Status()
 	}
-	err = e.replay(export)
+	entry, err := e.exported(export)
+	if err == nil {
+		err = e.replay(entry, export)
+	}
 	if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
 		done.Reason, done.Message = blocked.reason, blocked.message
 		return done, nil
@@ -49,11 +54,24 @@ func Replay(clock port.Clock, definitions []workflow.Definition, export *history
 	return done, err
 }
 
-func (e *Engine) replay(export *history.Export) error {
-	entry, ok := e.registry.FindWorkflow(export.Workflow)
-	if !ok {
-		return e.unregistered(export.Workflow)
+// exported is the code that an export is of.
+func (e *Engine) exported(export *history.Export) (scheduler.Entry, error) {
+	switch d := export.Definition; {
+	case d == nil:
+		if entry, ok := e.registry.FindWorkflow(export.Workflow); ok {
+			return entry, nil
+		}
+		return nil, e.unregistered(export.Workflow)
+	case d.Kind == "":
+		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no source of version %d of definition %q: it was deleted before the export",
+			export.Run, d.Version, export.Workflow)
+	default:
+		return e.interpret(&port.Definition{Name: export.Workflow, Version: d.Version, Kind: d.Kind, Source: d.Source})
 	}
+}
+
+// replay runs code against a log.
+func (e *Engine) replay(entry scheduler.Entry, export *history.Export) error {
 	exec := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
 	defer exec.Close()
 	records := export.Records

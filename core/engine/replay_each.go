@@ -26,7 +26,11 @@ func (v *visit) replayed(ctx context.Context, commit *port.Commit) error {
 		}
 	}
 	export.Records = append(export.Records, commit.Record)
-	return v.e.replay(export)
+	entry, _, err := v.e.code(ctx, export.Workflow, v.slot.live.definition)
+	if err != nil {
+		return err
+	}
+	return v.e.replay(entry, export)
 }
 
 func hasBase(event history.Event) bool {

@@ -17,36 +17,58 @@ type Export struct {
 	Workflow   string
 	// Keys are those that its payloads are sealed with, by id, as a key service has wrapped them: where there is one, an export
 	// needs nothing beside it to be opened. See core/seal.
-	Keys    map[string]string
-	Records []*Record
+	Keys map[string]string
+	// Definition is the published definition whose code the records are of. Nil: the program's own
+	// code was run.
+	Definition *ExportedDefinition
+	Records    []*Record
+}
+
+// ExportedDefinition is a version of a published definition, for a replay.
+type ExportedDefinition struct {
+	Version int
+	// Kind and Source are empty if the version was deleted.
+	Kind   string
+	Source string
 }
 
 // AppendExport appends the JSON form: one object, with a record on each line, so that two exports can be compared by lines.
-func AppendExport(out []byte, e *Export) []byte {
-	w := writer{out: out}
+func AppendExport(out []byte, e *Export) []byte { return Encoder{}.AppendExport(out, e) }
+
+// AppendExport appends the JSON form.
+func (e Encoder) AppendExport(out []byte, export *Export) []byte {
+	w := e.writer(out)
 	w.begin()
 	w.int("format", ExportVersion)
-	w.text("run", e.Run)
-	w.int("generation", int64(e.Generation))
-	w.text("workflow", e.Workflow)
-	if len(e.Keys) > 0 {
+	w.text("run", export.Run)
+	w.int("generation", int64(export.Generation))
+	w.text("workflow", export.Workflow)
+	if len(export.Keys) > 0 {
 		w.name("keys")
 		w.begin()
-		for _, id := range slices.Sorted(maps.Keys(e.Keys)) {
+		for _, id := range slices.Sorted(maps.Keys(export.Keys)) {
 			w.separate()
 			w.element(id)
 			w.out = append(w.out, ':')
 			w.comma = false
-			w.element(e.Keys[id])
+			w.element(export.Keys[id])
 		}
+		w.end()
+	}
+	if d := export.Definition; d != nil {
+		w.name("definition")
+		w.begin()
+		w.int("version", int64(d.Version))
+		w.textIf("kind", d.Kind)
+		w.wordsIf("source", d.Source)
 		w.end()
 	}
 	w.name("records")
 	w.beginList()
-	for _, rec := range e.Records {
+	for _, rec := range export.Records {
 		w.separate()
 		w.out = append(w.out, '\n')
-		w.out = AppendRecord(w.out, rec)
+		w.out = e.AppendRecord(w.out, rec)
 		w.comma = true
 	}
 	w.out = append(w.out, '\n')
@@ -94,6 +116,8 @@ func readExport(r *reader) (*Export, error) {
 				e.Keys[name] = r.text()
 			}
 			r.authors = false
+		case "definition":
+			e.Definition = readExportedDefinition(r)
 		case "records":
 			for more := r.enter(); more; more = r.element() {
 				rec, err := readRecord(r)
@@ -110,4 +134,21 @@ func readExport(r *reader) (*Export, error) {
 		r.fail(`no format: "format" is missing, or less than 1`)
 	}
 	return e, nil
+}
+
+func readExportedDefinition(r *reader) *ExportedDefinition {
+	d := &ExportedDefinition{}
+	for key, more := r.first(); more; key, more = r.next() {
+		switch string(key) {
+		case "version":
+			d.Version = int(r.int())
+		case "kind":
+			d.Kind = r.text()
+		case "source":
+			d.Source = r.words()
+		default:
+			r.skip()
+		}
+	}
+	return d
 }

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,10 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/core/seal"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/infra/api/wire"
+	"github.com/reprise-run/reprise/infra/frontend"
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // approvalOf waits for a decision under a key, and then ends.
@@ -52,10 +58,56 @@ func TestPublishedVersionsRunSideBySide(t *testing.T) {
 		w.ok(202, "POST", "/v1/runs/"+run+"/signals/set", `{"input":{"key":"`+key+`","value":true}}`)
 		require.Equal(t, "completed", w.ok(200, "GET", "/v1/runs/"+run+"?wait=5s", "")["status"])
 	}
+	w.awaitRecord("named")
 	w.ok(202, "POST", "/v1/runs/named/reset", `{"record":1,"definition":2}`)
 	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/named", "")["definition"] == 2.0 }, 5*time.Second, time.Millisecond)
 	require.Contains(t, w.problem("POST", "/v1/runs/named/reset", `{"record":1,"definition":7}`).Detail, `no version 7 of definition "review"`)
 	require.Equal(t, port.NotFound, w.problem("POST", "/v1/runs", `{"workflow":"review","input":{},"definition":7}`).Code)
+}
+
+// An export has the source of its generation's version, in pieces if it is long.
+func TestExportsCarryTheSource(t *testing.T) {
+	ring, err := seal.ParseKeyring(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", seal.KeyBytes))))
+	require.NoError(t, err)
+	w := start(t, func(c *api.Config) { c.Seal = seal.New(ring) })
+	long := approvalOf("boss") + strings.Repeat(" ", 1_000_000) + strings.Repeat("\n", 1_000_000)
+	w.publish("review", long)
+	w.publish("review", approvalOf("chief"))
+	w.ok(201, "POST", "/v1/runs", `{"run":"r","workflow":"review","input":{},"definition":1}`)
+	w.awaitRecord("r")
+	w.ok(202, "POST", "/v1/runs/r/reset", `{"record":1,"definition":2}`)
+	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/r", "")["definition"] == 2.0 }, 5*time.Second, time.Millisecond)
+	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"own","workflow":"echo","input":1}`)
+
+	of := map[int]*history.Export{1: w.exportOf("r", 1, 4), 2: w.exportOf("r", 2, 1)}
+	require.True(t, *of[1].Definition == history.ExportedDefinition{Version: 1, Kind: "flow", Source: long}, "the source is another one")
+	require.Equal(t, &history.ExportedDefinition{Version: 2, Kind: "flow", Source: approvalOf("chief")}, of[2].Definition)
+	require.Nil(t, w.exportOf("own", 1, 1).Definition)
+	for generation, export := range of {
+		done, err := engine.Replay(system.Clock{}, nil, frontend.Interpreters(), export)
+		require.NoError(t, err)
+		require.True(t, done.Agrees, "generation %d: %s", generation, done.Message)
+	}
+
+	var sealed bytes.Buffer
+	require.NoError(t, w.client.ExportSealed(t.Context(), "r", 2, &sealed))
+	require.NotContains(t, sealed.String(), "chief", "a sealed export says nothing of the source")
+	opened, err := seal.DecodeExport(t.Context(), sealed.Bytes(), func(map[string]string) (seal.Codec, error) { return seal.New(ring), nil })
+	require.NoError(t, err)
+	require.Equal(t, of[2].Definition, opened.Definition)
+
+	require.NoError(t, w.client.Retire(t.Context(), "review", 1))
+	require.NoError(t, w.client.DeleteDefinition(t.Context(), "review", 1))
+	gone := w.exportOf("r", 1, 1)
+	require.Equal(t, &history.ExportedDefinition{Version: 1}, gone.Definition)
+	_, err = engine.Replay(system.Clock{}, nil, frontend.Interpreters(), gone)
+	require.ErrorContains(t, err, "it was deleted before the export")
+}
+
+// awaitRecord waits until a run has its first record.
+func (w *world) awaitRecord(run string) {
+	w.Helper()
+	require.Eventually(w, func() bool { return len(w.ok(200, "GET", "/v1/runs/"+run+"/history", "")["records"].([]any)) > 0 }, 5*time.Second, time.Millisecond)
 }
 
 // A run whose workflow has no code yet resumes when its definition is published.

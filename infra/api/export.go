@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,7 +22,7 @@ import (
 const pieceOfLog = 1_000_000
 
 // place in the text of an export: in that of a generation, after a record that counts for it, and so many bytes of what
-// follows, its separator included.
+// follows, its separator included. Before all records, what follows begins with the head.
 type place struct {
 	generation int
 	after      port.Position
@@ -59,13 +61,21 @@ func exportHistory(c *call) error {
 		if err := p.goOn(c, given); err != nil {
 			return err
 		}
-	} else if err := p.begin(c); err != nil {
+	} else if _, p.at.generation, err = c.generation(); err != nil {
 		return err
+	}
+	if p.at.after == (port.Position{}) {
+		if err := p.makeHead(c); err != nil {
+			return err
+		}
 	}
 	if err := c.awaitRoomForLog(p.run, max(p.at.after.Generation, 1), p.at.after.Record); err != nil {
 		return err
 	}
 	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at port.Position, record *history.Record) error { return p.add(ctx, at, record) })
+	if err == nil && p.at.after == (port.Position{}) { // there are no records
+		err = p.put(p.head)
+	}
 	switch {
 	case errors.Is(err, errFull):
 		c.w.Header().Set(wire.NextHeader, p.at.String())
@@ -91,27 +101,41 @@ var errFull = errors.New("the piece is full")
 type piece struct {
 	run  string
 	seal seal.Codec // nil: values are in the clear
+	head []byte     // what comes before the first record, where the piece may have a part of it
 	text []byte
 	at   place // that the text ends at
-	skip int   // bytes of the next record that the piece before had
+	skip int   // bytes of what comes next that the piece before had
 }
 
-func (p *piece) begin(c *call) error {
-	summary, generation, err := c.generation()
+// makeHead makes what comes before the first record. It has the source of the definition, which may
+// be longer than a piece.
+func (p *piece) makeHead(c *call) error {
+	ctx := c.r.Context()
+	summary, err := c.engine.Get(ctx, p.run)
 	if err != nil {
 		return err
 	}
-	p.at = place{generation: generation}
-	keys, err := seal.ExportKeys(c.r.Context(), p.seal)
+	export := &history.Export{Run: p.run, Generation: p.at.generation, Workflow: summary.Workflow}
+	if export.Keys, err = seal.ExportKeys(ctx, p.seal); err != nil {
+		return err
+	}
+	if summary.Definition != 0 || summary.Generation != p.at.generation { // else there is none
+		if err := c.awaitRoom(copiesOfValue*port.LongestSource, c.config.Limits.RoomWithin); err != nil {
+			return err
+		}
+		if export.Definition, err = c.engine.DefinitionOf(ctx, p.run, p.at.generation); err != nil {
+			return err
+		}
+	}
+	frame, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendExport(nil, export), nil })
 	if err != nil {
 		return err
 	}
-	frame := string(history.AppendExport(nil, &history.Export{Run: p.run, Generation: generation, Workflow: summary.Workflow, Keys: keys}))
-	head, ok := strings.CutSuffix(frame, exportTail)
+	head, ok := bytes.CutSuffix(frame, []byte(exportTail))
 	if !ok {
 		return errors.New("an export without records ends differently than its pieces")
 	}
-	p.text = []byte(head)
+	p.head = head
 	return nil
 }
 
@@ -130,21 +154,31 @@ func (p *piece) goOn(c *call, given string) (err error) {
 // add adds a record, or as much of it as there is room for; then the piece is full. A record is sealed to the same text for each piece
 // that has a part of it, as long as the key is the same.
 func (p *piece) add(ctx context.Context, at port.Position, record *history.Record) error {
-	separator := ",\n"
+	before := []byte(",\n")
 	if p.at.after == (port.Position{}) {
-		separator = "\n"
+		before = slices.Concat(p.head, []byte("\n"))
 	}
-	text, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendRecord([]byte(separator), record), nil })
+	text, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendRecord(before, record), nil })
 	if err != nil {
 		return err
 	}
+	if err := p.put(text); err != nil {
+		return err
+	}
+	p.at = place{generation: p.at.generation, after: at}
+	return nil
+}
+
+// put adds the part of a text that the pieces before did not have, or as much of it as there is room
+// for: then the piece is full.
+func (p *piece) put(text []byte) error {
 	if p.skip > len(text) {
-		return invalid(fmt.Sprintf("%q is no place in this export: record %d has %d bytes", p.at, record.Number, len(text)))
+		return invalid(fmt.Sprintf("%q is not a place in this export: what comes there has %d bytes", p.at, len(text)))
 	}
 	rest, room := text[p.skip:], pieceOfLog-len(p.text)
 	if len(rest) <= room {
 		p.text = append(p.text, rest...)
-		p.at, p.skip = place{generation: p.at.generation, after: at}, 0
+		p.skip = 0
 		return nil
 	}
 	for least := max(room-utf8.UTFMax, 0); room > least && !utf8.RuneStart(rest[room]); { // what carries it may take text alone

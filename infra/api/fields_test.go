@@ -21,7 +21,8 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 	for _, c := range []struct{ written, described any }{
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
-		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="}})), exported{}},
+		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="},
+			Definition: &history.ExportedDefinition{}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)
 		require.NoError(t, err)

@@ -26,10 +26,17 @@ type failure struct {
 
 // exported is what history.AppendExport writes.
 type exported struct {
-	Format     int               `json:"format" doc:"The version of this form." example:"1"`
-	Run        string            `json:"run" doc:"The run's id." example:"order-17"`
-	Generation int               `json:"generation" doc:"The generation whose log this is." example:"1"`
-	Workflow   string            `json:"workflow" doc:"The run's workflow." example:"order"`
-	Keys       map[string]string `json:"keys,omitempty" doc:"Keys that values are sealed with, by id, as a key service has wrapped them."`
-	Records    []json.RawMessage `json:"records" doc:"Records as they are stored, in order; those of earlier generations that a reset kept come first."`
+	Format     int                 `json:"format" doc:"The version of this form." example:"1"`
+	Run        string              `json:"run" doc:"The run's id." example:"order-17"`
+	Generation int                 `json:"generation" doc:"The generation whose log this is." example:"1"`
+	Workflow   string              `json:"workflow" doc:"The run's workflow." example:"order"`
+	Keys       map[string]string   `json:"keys,omitempty" doc:"Keys that values are sealed with, by id, as a key service has wrapped them."`
+	Definition *exportedDefinition `json:"definition,omitempty" doc:"The published definition whose code the records are of, for a replay; missing where the program's own code was run."`
+	Records    []json.RawMessage   `json:"records" doc:"Records as they are stored, in order; those of earlier generations that a reset kept come first."`
+}
+
+type exportedDefinition struct {
+	Version int    `json:"version" doc:"The number of the version." example:"2"`
+	Kind    string `json:"kind,omitempty" doc:"What interprets the source; missing if the version was deleted." example:"flow"`
+	Source  string `json:"source,omitempty" doc:"The source text; missing if the version was deleted."`
 }

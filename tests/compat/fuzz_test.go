@@ -32,7 +32,7 @@ func FuzzReplay(f *testing.F) {
 			require.ErrorIs(t, err, history.ErrUnreadable)
 			return
 		}
-		done, err := engine.Replay(system.Clock{}, definitions, export)
+		done, err := engine.Replay(system.Clock{}, definitions, nil, export)
 		if refused := (*port.Error)(nil); errors.As(err, &refused) {
 			require.Equal(t, port.Invalid, refused.Code)
 			return
