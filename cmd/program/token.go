@@ -47,7 +47,7 @@ func (p *program) token() *cobra.Command {
 			"token, or writes it to the new file that --token-file names, which only its owner may read. The list has a hash of the token alone, " +
 			"so it is shown this once. To revoke a token, delete its line and restart the server.\n\n" +
 			"Roles: read sees runs and asks queries; operate also starts runs, sends messages, cancels, and completes activities; all also " +
-			"terminates, resets, unblocks and rebuilds. worker registers a worker and sends its heartbeats, and nothing else; operate includes it.",
+			"terminates, resets, unblocks and rebuilds. worker registers workers, sends their heartbeats and removes them, and nothing else; operate includes it.",
 		Example: "  " + p.name + " token ada --auth-tokens tokens --token-file ada.token\n" +
 			"  " + p.name + " token dashboard --auth-tokens tokens --role read --expires-in 2160h",
 		Args:              cobra.ExactArgs(1),

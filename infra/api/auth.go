@@ -35,7 +35,7 @@ type Role string
 const (
 	Read    Role = "read"    // see runs and ask them questions
 	Operate Role = "operate" // start runs, send them messages and cancel them, complete activities
-	Worker  Role = "worker"  // register a worker and send its heartbeats, nothing else; operate includes it
+	Worker  Role = "worker"  // register workers, send their heartbeats, remove them; operate includes it
 	All     Role = "all"     // also what ends, repairs or copies runs (terminate, reset, unblock, rebuild), and publish
 )
 

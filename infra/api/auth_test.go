@@ -114,7 +114,7 @@ func TestRoles(t *testing.T) {
 		"POST /v1/runs": api.Operate, "POST /v1/runs/none/signals/go": api.Operate, "POST /v1/runs/none/updates/add": api.Operate,
 		"POST /v1/runs/none/cancel": api.Operate, "POST /v1/activities/abc/complete": api.Operate, "POST /v1/activities/abc/fail": api.Operate,
 		"POST /v1/runs/none/terminate": api.All, "POST /v1/runs/none/reset": api.All, "POST /v1/runs/none/unblock": api.All, "POST /v1/rebuild": api.All,
-		"GET /v1/workers": api.Read, "DELETE /v1/workers": api.Operate,
+		"GET /v1/workers": api.Read,
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		for i, role := range api.Roles {
@@ -131,9 +131,10 @@ func TestRoles(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 		require.Contains(t, text, "the token expired expired at ")
 	}
-	for _, path := range []string{"/v1/workers", "/v1/workers/heartbeat"} { // reading does not include them
+	for _, call := range []string{"POST /v1/workers", "POST /v1/workers/heartbeat", "DELETE /v1/workers"} { // reading does not include them
+		method, path, _ := strings.Cut(call, " ")
 		for role, status := range map[api.Role]int{api.Worker: 400, api.Read: 403, api.Operate: 400, api.All: 400} {
-			response, text := w.call("POST", path, "", "Authorization", "Bearer "+secrets[role])
+			response, text := w.call(method, path, "", "Authorization", "Bearer "+secrets[role])
 			require.Equal(t, status, response.StatusCode, "%s as %s: %s", path, role, text)
 		}
 	}

@@ -35,10 +35,10 @@ func workerEndpoints() []endpoint {
 				queryParam("service", "Only workers that offer this service.", matching(plainPattern), "transform"),
 				queryParam("online", "true: only workers that are online.", &huma.Schema{Type: huma.TypeBoolean}, true)},
 			answers: map[int]reply{http.StatusOK: {"The workers.", wire.Workers{}, ""}}, serve: listWorkers},
-		{method: http.MethodDelete, path: "/v1/workers", id: "remove-worker", role: Operate,
+		{method: http.MethodDelete, path: "/v1/workers", id: "remove-worker", role: Worker,
 			summary: "Remove a worker",
-			describe: "It gets no calls from then on. Its process is not stopped: one that runs may register " +
-				"again.",
+			describe: "It gets no calls from then on. Workers do so when they stop. The process itself is not " +
+				"stopped.",
 			params:  []*huma.Param{url},
 			answers: map[int]reply{http.StatusNoContent: {"It is removed.", nil, ""}},
 			fails:   []port.Code{port.NotFound}, serve: removeWorker},

@@ -42,6 +42,18 @@ func TestWorkers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "b", least.ID)
 
+	_, err = w.store.BeatWorker(t.Context(), "http://localhost:9000", 0, time.Now().Add(-16*time.Second))
+	require.NoError(t, err)
+	require.Len(t, shown(""), 1, "a worker without a heartbeat for 15 s is offline")
+	all, err := w.client.Workers(t.Context(), "", false)
+	require.NoError(t, err)
+	require.Equal(t, wire.WorkerOffline, all[0].Status)
+	_, err = w.node.AllocateWorker(t.Context(), "route")
+	require.Equal(t, port.NotFound, port.CodeOf(err))
+	require.EqualError(t, err, "no worker")
+	require.Equal(t, true, beat(`{"id": "a"}`))
+	require.Len(t, shown(""), 2, "a heartbeat has it online again")
+
 	w.ok(200, "POST", "/v1/workers", `{"id": "a2", "url": "http://localhost:9000", "services": ["sum"]}`)
 	require.Equal(t, []string{"a2 http://localhost:9000 [sum] 0 online", "b http://localhost:9001 [sum] 2 online"}, shown(""),
 		"a worker that starts again takes the place of the one with its URL")
