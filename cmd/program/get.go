@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ func (p *program) get() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "get RUN",
 		Short: "Show one run: its status, result, state, what it is doing",
-		Long: "Show one run: its status, result, state, what it is doing. Of a value that is long, it shows the beginning and the size; " +
+		Long: "Show one run: its status, result, state, what it is doing. Of a flow's run, it shows the newest " + strconv.Itoa(mostNodes) + " runs of its nodes. " +
+			"Of a value that is long, it shows the beginning and the size; " +
 			"--value writes one value, whole, to the standard output, exactly as it is: as JSON, secrets included.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(port.ListQuery{}),
@@ -33,6 +35,9 @@ func (p *program) get() *cobra.Command {
 				return err
 			}
 			shown.Unread = unread(command.Context(), server, shown.Summary)
+			if shown.nodeRuns, err = lookNodes(command.Context(), server, shown.Summary, mostNodes); err != nil {
+				return err
+			}
 			p.show(shown, func(w io.Writer) { p.writeRun(w, shown) })
 			return nil
 		}),
@@ -58,6 +63,7 @@ type looked struct {
 	Activities []*wire.ActivityState `json:"activities,omitempty"`
 	// Unread are the signals that the run's code has not taken.
 	Unread []wire.UnreadSignal `json:"unreadSignals,omitempty"`
+	*nodeRuns
 }
 
 // longestReplay is for how long get waits for a run's code to say which signals it has not taken.
@@ -140,6 +146,9 @@ func (p *program) writeRun(w io.Writer, run looked) {
 			text += ": the code has not asked for one of this name so far"
 		}
 		line(name, "%s", text)
+	}
+	if run.nodeRuns != nil {
+		run.write(w)
 	}
 }
 

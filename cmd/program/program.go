@@ -136,7 +136,7 @@ func (p *program) root() *cobra.Command {
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},
-		{"code", []*cobra.Command{p.publish(), p.validate(), p.published(), p.replay(), p.decrypt(), p.version()}},
+		{"code", []*cobra.Command{p.publish(), p.validate(), p.published(), p.flow(), p.replay(), p.decrypt(), p.version()}},
 	} {
 		for _, command := range group.commands {
 			command.GroupID = group.id

@@ -15,12 +15,15 @@ type progress struct {
 	server *client.Client
 	run    string
 	state  bool // show what the run publishes and does, not only why it does not go on
+	nodes  bool // show the nodes of a flow, in the place of what it publishes
 
 	seen       bool // the server has answered
 	generation int
 	published  string
 	blocked    *wire.Block
 	tasks      map[callKey]shownTask
+	lastRow    int    // the number of the last node run that was shown
+	at         string // the node where the run was
 }
 
 // shownTask is what was said of an activity.
@@ -67,6 +70,7 @@ func (s *progress) look(ctx context.Context) {
 	if err == nil {
 		s.seen = true
 		s.show(now.Summary, now.Activities)
+		s.showNodes(ctx, now.Summary)
 	}
 }
 
@@ -78,7 +82,7 @@ func (s *progress) show(run *wire.Summary, activities []*wire.ActivityState) {
 		line("generation %d", run.Generation)
 	}
 	s.generation = run.Generation
-	if state := brief(run.State); s.state && state != "" && state != s.published && !run.Status.Closed() {
+	if state := brief(run.State); s.state && !s.nodes && state != "" && state != s.published && !run.Status.Closed() {
 		line("state %s", state)
 		s.published = state
 	}

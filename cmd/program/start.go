@@ -19,6 +19,8 @@ type startFlags struct {
 	attributes  []string
 	reuse, wait bool
 	failBlocked bool
+	// nodes has the waiting show the nodes of a flow.
+	nodes bool
 }
 
 func (p *program) start() *cobra.Command {
@@ -79,7 +81,7 @@ func (p *program) startRun(ctx context.Context, server *client.Client, workflow 
 		p.say("%s", run.Hint)
 	}
 	if given.wait {
-		return p.waitFor(ctx, server, run.Run, given.failBlocked)
+		return p.waitFor(ctx, server, run.Run, waiting{failBlocked: given.failBlocked, nodes: given.nodes})
 	}
 	p.print(begun{run.Summary, run.Created}, func(w io.Writer) { fmt.Fprintln(w, run.Run) })
 	if run.Created {

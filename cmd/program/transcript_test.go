@@ -2,6 +2,8 @@ package program_test
 
 import (
 	"cmp"
+	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -65,6 +67,9 @@ func play(t *testing.T, s *server, folder, typed string) string {
 	if got.code != 0 {
 		text += "exit " + string(rune('0'+got.code)) + "\n"
 	}
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	text = strings.ReplaceAll(text, fmt.Sprintf("%s/%d", host, os.Getpid()), "<worker>")
 	text = strings.ReplaceAll(text, strings.TrimPrefix(s.Address, "http://"), "<address>")
 	return steady(strings.ReplaceAll(text, folder, "$DIR"))
 }
@@ -76,6 +81,7 @@ var shownFirst = map[string]struct{ run, text string }{
 	"start unbilled --run ": {text: "attempt 2 begins"},
 	"start vanishes --run ": {run: "left", text: "status"},
 	"start review --run ":   {text: "waitsFor"},
+	"start quote ":          {run: "q2", text: "waitsFor"},
 }
 
 // words splits a line as a shell does, with single quotes alone.
@@ -104,6 +110,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 	{regexp.MustCompile(`(?m)^(! )? {8,}`), "$1        "},
 	{regexp.MustCompile(`(?m)^(! )? {2}\+<t> +`), "$1  +<t>  "},
+	{regexp.MustCompile(`(?m)^! {2,}\+<t>  at .*\n`), ""}, // a look at a run comes while it is there, or later
 }
 
 // steady replaces what differs from call to call.

@@ -27,16 +27,22 @@ func (p *program) wait() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.completeRuns(port.ListQuery{Status: history.Running}),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
-			return p.waitFor(command.Context(), server, args[0], failBlocked)
+			return p.waitFor(command.Context(), server, args[0], waiting{failBlocked: failBlocked})
 		}),
 	}
 	command.Flags().BoolVar(&failBlocked, "fail-blocked", false, "end with exit code 6 once the run is blocked")
 	return command
 }
 
+// waiting says how to wait for a run's end.
+type waiting struct {
+	failBlocked bool // a blocked run ends it
+	nodes       bool // show the nodes of a flow as they end, in the place of the state
+}
+
 // waitFor waits for a run's end, shows it, and gives the exit code that goes with it.
-func (p *program) waitFor(ctx context.Context, server *client.Client, run string, failBlocked bool) error {
-	summary, err := p.follow(ctx, server, run, failBlocked)
+func (p *program) waitFor(ctx context.Context, server *client.Client, run string, how waiting) error {
+	summary, err := p.follow(ctx, server, run, how)
 	switch {
 	case ctx.Err() != nil:
 		return &exit{code: interrupted, err: fmt.Errorf("no longer waiting; the run goes on, and `%s wait %s` waits again", p.name, run)}
@@ -65,8 +71,8 @@ const (
 )
 
 // follow waits for a run's end, or for its being blocked if that is to end it, and shows what happens meanwhile.
-func (p *program) follow(ctx context.Context, server *client.Client, run string, failBlocked bool) (summary *wire.Summary, err error) {
-	shown := &progress{program: p, server: server, run: run, state: true}
+func (p *program) follow(ctx context.Context, server *client.Client, run string, how waiting) (summary *wire.Summary, err error) {
+	shown := &progress{program: p, server: server, run: run, state: true, nodes: how.nodes}
 	var since time.Time
 	for {
 		begun := p.now()
@@ -75,8 +81,9 @@ func (p *program) follow(ctx context.Context, server *client.Client, run string,
 			since = time.Time{}
 		}
 		switch {
-		case err == nil && (summary.Status.Closed() || failBlocked):
+		case err == nil && (summary.Status.Closed() || how.failBlocked):
 			shown.show(summary, nil)
+			shown.showNodes(ctx, summary)
 			return summary, nil
 		case err == nil:
 			since = time.Time{}

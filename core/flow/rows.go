@@ -27,8 +27,8 @@ type Row struct {
 	// has them in the run's history.
 	Input    json.RawMessage `json:"input,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
-	Started  time.Time       `json:"started"`
-	Finished time.Time       `json:"finished"`
+	Started  time.Time       `json:"started,omitzero"`
+	Finished time.Time       `json:"finished,omitzero"`
 	// Call is the id of the activity in the run's history; empty if it is not an activity's row.
 	Call string `json:"call,omitempty"`
 }
@@ -65,9 +65,11 @@ func (r *run) note(row Row) {
 	r.Rows = append(r.Rows, row)
 }
 
-// Page asks for rows: at most 1,000 that come after the row of this number.
+// Page asks for rows: at most 1,000 that come after the row of this number. Last asks for the
+// newest so many of these.
 type Page struct {
 	After int `json:"after"`
+	Last  int `json:"last,omitempty"`
 }
 
 // Rows are some of the rows of a run, in the order in which they ended.
@@ -83,6 +85,9 @@ type Rows struct {
 // page gives the rows that a query asks for.
 func (p *progress) page(ask Page) Rows {
 	from := min(max(ask.After-p.Dropped, 0), len(p.Rows))
+	if ask.Last > 0 {
+		from = max(from, len(p.Rows)-ask.Last)
+	}
 	to := min(from+pageOfRows, len(p.Rows))
 	return Rows{Rows: p.Rows[from:to], More: to < len(p.Rows), Dropped: p.Dropped}
 }

@@ -63,4 +63,14 @@ func TestRowsAndLogAgree(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, after.Rows, 1)
 	require.False(t, after.More)
+	for last, ids := range map[int][]int{1: {6}, 2: {5, 6}, 100: {1, 2, 3, 4, 5, 6}} {
+		newest, err := workflowtest.Query(w.Env, flow.RowsQuery, flow.Page{Last: last})
+		require.NoError(t, err)
+		var got []int
+		for _, row := range newest.Rows {
+			got = append(got, row.ID)
+		}
+		require.Equal(t, ids, got)
+		require.False(t, newest.More)
+	}
 }
