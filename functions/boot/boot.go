@@ -14,11 +14,14 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
+	httpexec "github.com/reprise-run/reprise/infra/executor/http"
 	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/redact"
 	"github.com/reprise-run/reprise/infra/system"
@@ -31,12 +34,12 @@ func API(definitions ...workflow.Definition) {
 
 // Activate takes resumes from their queue. It does not return.
 func Activate(definitions ...workflow.Definition) {
-	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleResumes), nil }, notesVersion, interprets)
+	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleResumes), nil }, notesVersion, interprets, callsWorkers)
 }
 
 // Task takes tasks from their queue. It does not return.
 func Task(definitions ...workflow.Definition) {
-	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleTasks), nil }, tokens)
+	start(definitions, func(s *System) (any, error) { return onlyMessages(s.HandleTasks), nil }, tokens, callsWorkers)
 }
 
 // Timer is called by a schedule, each minute. It needs no code of workflows. It does not return.
@@ -90,6 +93,14 @@ func notesVersion(ctx context.Context, store *dynamo.Store, parts *Parts) error 
 // interprets is for the functions that publish definitions, or run them.
 func interprets(_ context.Context, _ *dynamo.Store, parts *Parts) error {
 	parts.Interpreters = frontend.Interpreters()
+	return nil
+}
+
+// callsWorkers is for the functions that perform activities.
+func callsWorkers(_ context.Context, store *dynamo.Store, parts *Parts) error {
+	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: parts.AllowWorkers,
+		Remember: time.Second, Logger: parts.Logger})
+	parts.Performers = map[string]engine.Performer{httpexec.Prefix: calls.Perform}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/infra/api"
+	httpexec "github.com/reprise-run/reprise/infra/executor/http"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
@@ -22,7 +23,8 @@ type environment struct {
 	retention            time.Duration
 	access               api.Access // of callers of functions/api
 	shards               int
-	memory               int64 // bytes that the function has; 0: it is not known
+	workers              *httpexec.Allow // targets that workers may be called at
+	memory               int64           // bytes that the function has; 0: it is not known
 }
 
 // readEnvironment names all that is missing at once.
@@ -52,6 +54,10 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 		if err != nil || e.shards < fewest || e.shards > mostShards {
 			return e, fmt.Errorf("REPRISE_SHARDS is %q: a number of shards, %d to %d", text, fewest, mostShards)
 		}
+	}
+	rules := strings.FieldsFunc(getenv("REPRISE_ALLOW_WORKERS"), func(r rune) bool { return r == ',' || r == ' ' })
+	if e.workers, err = httpexec.ParseAllow(rules); err != nil {
+		return e, fmt.Errorf("the parameter AllowWorkers: %w", err)
 	}
 	if megabytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64); err == nil {
 		e.memory = megabytes << 20

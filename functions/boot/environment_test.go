@@ -35,6 +35,18 @@ func TestEnvironment(t *testing.T) {
 		_, err := readEnvironment(getenv)
 		require.Equal(t, ok, err == nil, shards)
 	}
+	given["REPRISE_SHARDS"] = ""
+	require.ErrorContains(t, env.workers.Check(t.Context(), "http://10.0.0.1"), "no rule allows it", "no URL is called unless told")
+	for rules, ok := range map[string]bool{"10.0.0.0/8,*.example.com": true, "10.0.0.0/8, x.invalid:90": true, "http://a": false, "169.254.169.254": false} {
+		given["REPRISE_ALLOW_WORKERS"] = rules
+		env, err := readEnvironment(getenv)
+		require.Equal(t, ok, err == nil, rules)
+		if ok {
+			require.NoError(t, env.workers.Check(t.Context(), "http://10.0.0.1"))
+		} else {
+			require.ErrorContains(t, err, "the parameter AllowWorkers: ")
+		}
+	}
 	delete(given, "REPRISE_TABLE")
 	delete(given, "REPRISE_TASKS")
 	_, err = readEnvironment(getenv)

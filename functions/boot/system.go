@@ -23,6 +23,7 @@ import (
 	"github.com/reprise-run/reprise/infra/aws/offload"
 	"github.com/reprise-run/reprise/infra/aws/s3"
 	"github.com/reprise-run/reprise/infra/aws/sqs"
+	httpexec "github.com/reprise-run/reprise/infra/executor/http"
 	"github.com/reprise-run/reprise/infra/system"
 )
 
@@ -33,6 +34,7 @@ type Store interface {
 	port.Due
 	port.Tasks
 	port.Catalog
+	port.Workers
 	// DeleteClosed deletes runs that ended before a time, so many at most, and says how many.
 	DeleteClosed(ctx context.Context, before time.Time, limit int) (deleted int, err error)
 }
@@ -47,6 +49,10 @@ type Parts struct {
 	// Interpreters of published definitions, by kind, where workflow code runs (activate) or is
 	// published (api). None: the function has no use for the catalog.
 	Interpreters map[string]engine.Interpreter
+	// Performers of activities, by prefix, where activities are performed (task, activate).
+	Performers map[string]engine.Performer
+	// AllowWorkers is the list of targets that workers may be called at. Nil: none.
+	AllowWorkers *httpexec.Allow
 	// Version of the deployment: see [engine.Config]. "" if nothing names it.
 	Version string
 	// Deployed gives the version that functions/activate has noted, where Version is "" (timer).
@@ -82,14 +88,17 @@ type System struct {
 // New makes a system. It asks nobody anything.
 func New(parts Parts) (*System, error) {
 	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
-	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Queue: parts.Queue,
+	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Workers: parts.Store, Queue: parts.Queue,
 		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID}
 	if len(parts.Interpreters) > 0 {
 		ports.Catalog = parts.Store
 	}
+	if parts.AllowWorkers == nil {
+		parts.AllowWorkers = &httpexec.Allow{}
+	}
 	e, err := engine.New(ports,
 		engine.Config{Definitions: parts.Definitions, Interpreters: parts.Interpreters, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
-			Retention: parts.Retention, Memory: parts.Memory, Poll: poll})
+			Retention: parts.Retention, Memory: parts.Memory, Poll: poll, Performers: parts.Performers, AllowWorker: parts.AllowWorkers.Check})
 	return &System{parts, e}, err
 }
 
@@ -124,7 +133,7 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 			Dead: env.dead, Codec: store.Codec()}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
 		Metrics: os.Stdout, Stack: env.stack, Memory: env.useMemory(), Retention: env.retention, Seal: codec.Seal,
-		Access: env.access,
+		Access: env.access, AllowWorkers: env.workers,
 	}
 	for _, prepare := range first {
 		if err := prepare(ctx, store, &parts); err != nil {

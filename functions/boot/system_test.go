@@ -33,7 +33,7 @@ func TestAllOfTheEnvironmentReachesTheSystem(t *testing.T) {
 		slog.New(slog.DiscardHandler), definitions)
 	require.NoError(t, err)
 	t.Cleanup(s.Engine.Close)
-	later := []string{"Deployed", "CheckTable", "TokenKey", "Interpreters"} // what some functions prepare
+	later := []string{"Deployed", "CheckTable", "TokenKey", "Interpreters", "Performers"} // what some functions prepare
 	parts := reflect.ValueOf(s.Parts)
 	for i := range parts.NumField() {
 		name := parts.Type().Field(i).Name

@@ -218,7 +218,7 @@ func TestTheFunctionsEnvironment(t *testing.T) {
 	d := parse(t)
 	all := map[string]value{"REPRISE_TABLE": "!Ref Table", "REPRISE_BUCKET": "!Ref Payloads", "REPRISE_RESUMES": "!Ref Resumes",
 		"REPRISE_TASKS": "!Ref Tasks", "REPRISE_VERSION": "!Ref Version", "REPRISE_KMS_KEY": "!Ref EncryptionKey",
-		"REPRISE_RETENTION_DAYS": "!Ref Retention", "REPRISE_SHARDS": "!Ref Shards", "REPRISE_REDACT": "!Ref Redact", "REPRISE_VARIABLES": "!Ref Variables"}
+		"REPRISE_RETENTION_DAYS": "!Ref Retention", "REPRISE_SHARDS": "!Ref Shards", "REPRISE_ALLOW_WORKERS": "!Ref AllowWorkers", "REPRISE_REDACT": "!Ref Redact", "REPRISE_VARIABLES": "!Ref Variables"}
 	require.Equal(t, all, d.Globals.Function.Environment.Variables)
 	dead := map[string]value{"REPRISE_DEAD": "!Ref Dead"}
 	require.Equal(t, dead, d.functions(t)["DeadletterFunction"].Environment.Variables)
