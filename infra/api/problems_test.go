@@ -94,7 +94,7 @@ func TestProblems(t *testing.T) {
 		{"GET /v1/runs/none/export?after=1.1.1.0", ``, `404 not-found: there is no run with the id "none"`},
 		{"GET /v1/runs/done/export?after=2.1.1.0", ``, `404 not-found: run "done" has generations 1 to 1, not 2`},
 		{"GET /v1/runs/done/export?after=1.1.1.0&generation=2", ``, `400 invalid: parameter generation is 2, and after is a place in generation 1`},
-		{"GET /v1/runs/done/export?after=1.0.0.9999", ``, `400 invalid: "1.0.0.9999" is no place in this export: record 1 has `},
+		{"GET /v1/runs/done/export?after=1.0.0.9999", ``, `400 invalid: "1.0.0.9999" is not a place in this export: what comes there has `},
 		{"GET /v1/runs/done/export?after=x", ``, `400 invalid: "x" is no place in an export: take it from the header Reprise-Next of the piece before`},
 		{"GET /v1/runs/done/export?after=1.1.0.0", ``, `400 invalid: "1.1.0.0" is no place in an export`},
 		{"GET /v1/runs/done/export?after=1.2.1.0", ``, `400 invalid: "1.2.1.0" is no place in an export`},
