@@ -104,6 +104,8 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\b(\d+h\d\dm|\d+m\d\ds|\d+(\.\d)?s|\d+ms)\b`), "<t>"},
 	{regexp.MustCompile(`"[a-z2-7]{26}"`), `"<id>"`},
 	{regexp.MustCompile(`"stamp": \d+`), `"stamp": <stamp>`},
+	{regexp.MustCompile(`runs: \d+ read`), `runs: <n> read`}, // a run is finished when its inbox is empty
+	{regexp.MustCompile(`"checked": \d+`), `"checked": <n>`},
 	{regexp.MustCompile(`\d+ in flight`), `<n> in flight`}, // a message is acknowledged after what it brought about
 	{regexp.MustCompile(`"inFlight": \d+`), `"inFlight": <n>`},
 	{regexp.MustCompile(`(under version |"version": ")[0-9a-f]{16,40}\b`), "$1<version>"},
