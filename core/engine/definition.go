@@ -105,6 +105,16 @@ func missing(of pin) error {
 		"publish it again under this number, or reset the run to another version", of.version, of.name)}
 }
 
+// hasVersion says whether a live run has the version that its generation is pinned to. A query may
+// have made the run before the first record pinned the generation, perhaps to another version.
+func (l *live) hasVersion(view *port.View) bool {
+	if l.position.Record > 0 {
+		return true
+	}
+	version := definitionOf(view)
+	return version == l.definition || version == 0 && len(view.Records) == 0
+}
+
 // pinned notes the version that a generation runs in its start, if nothing did so before: the
 // first record then has it.
 func pinned(view *port.View, version int) {

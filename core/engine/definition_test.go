@@ -361,3 +361,27 @@ func TestReplayEachKnowsPublishedVersions(t *testing.T) {
 		w.result("a", "4")
 	})
 }
+
+// A query makes a run in memory before its first record, with the version of that moment. The record
+// pins the run to the version that it really runs.
+func TestAQueryBeforeTheFirstRecordPinsNothingWrong(t *testing.T) {
+	publishing(t, func(w *world) {
+		w.start("a", "main", "1")
+		w.settle() // it is blocked: there is no definition
+		w.publish("main", "wait, double")
+		err := w.api(func(ctx context.Context, e *engine.Engine) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel() // it looks once, and does not wait for the run's first record
+			_, err := e.Query(ctx, "a", "none", nil)
+			return err
+		})
+		require.Error(w.t, err, "it has not begun, or has no such query")
+		w.publish("main", "wait, double, double")
+		w.settle()
+		pinned := w.summary("a").Definition
+		w.replaced()
+		w.signal("a", "s", "go", `"x"`)
+		w.result("a", map[int]string{1: "2", 2: "4"}[pinned])
+		w.pinnedTo("a", pinned)
+	})
+}

@@ -66,7 +66,7 @@ func (e *blockedError) Error() string { return e.message }
 // none, or where what is new does not fit it. It gives a *blockedError where the code cannot.
 func (e *Engine) catchUp(ctx context.Context, s *slot, view *port.View) error {
 	defer s.replayed()
-	if s.live != nil && s.live.position.Generation != view.Summary.Generation {
+	if l := s.live; l != nil && (l.position.Generation != view.Summary.Generation || !l.hasVersion(view)) {
 		s.drop()
 	}
 	if s.live == nil {
@@ -77,6 +77,7 @@ func (e *Engine) catchUp(ctx context.Context, s *slot, view *port.View) error {
 		s.live = l
 	}
 	l := s.live
+	pinned(view, l.definition)
 	l.summary = view.Summary
 	l.ledger.forget(view) // before the records that are new: one of them may name an item that came after the inbox was read
 	if len(view.Records) == 0 && !view.More {
@@ -147,7 +148,6 @@ func (e *Engine) newLive(ctx context.Context, view *port.View) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	pinned(view, definition)
 	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, definition: definition, position: port.Position{Generation: summary.Generation}}
 	l.exec = scheduler.New(scheduler.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
 	base := view.Base()
