@@ -210,7 +210,7 @@ func (p *program) open(ctx context.Context, given devFlags, tokens []api.Token) 
 	}
 	begun := p.now()
 	s.handler, err = api.New(api.Config{Engine: s.node.Engine, Version: version(), Logger: p.logger(), Backlog: s.node.Backlog, Healthy: s.node.Writable, Tokens: tokens, Seal: codec, Backup: s.node.Backup, Memory: given.budget,
-		Folder: s.data,
+		Folder: s.data, Seed004: true,
 		Uptime: func() time.Duration { return p.now().Sub(begun) }})
 	if err != nil {
 		return nil, errors.Join(err, s.server.Close(), s.node.Close())

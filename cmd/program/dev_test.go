@@ -195,3 +195,19 @@ func TestDevKeepsBrowsersOut(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, ask("", "https://elsewhere.example"), "a page of another origin")
 	require.Equal(t, http.StatusForbidden, ask("elsewhere.example", "http://elsewhere.example"), "a name that was made to mean this machine")
 }
+
+// Clients and workers of seed 004 find their routes at the root and under /api.
+func TestDevServesEarlierClients(t *testing.T) {
+	s := serve(t, t.TempDir())
+	defer http.DefaultClient.CloseIdleConnections()
+	for _, path := range []string{"/tasks", "/api/tasks", "/workers/list", "/api/list"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Address+path, nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, "[]\n", string(text), path)
+	}
+}

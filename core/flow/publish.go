@@ -28,6 +28,8 @@ type State struct {
 	// WaitsFor is the reference that a waiting node looks at, and Due when it or a timer ends.
 	WaitsFor string    `json:"waitsFor,omitempty"`
 	Due      time.Time `json:"due,omitzero"`
+	// Changed is when the run published the state. The query leaves it out.
+	Changed time.Time `json:"changed,omitzero"`
 	// Calls is the progress of a foreach or a parallel. Only the query has it.
 	Calls *Calls `json:"calls,omitempty"`
 }
@@ -71,7 +73,7 @@ func (r *run) show() State {
 // publish shows the state to readers of the run.
 func (r *run) publish(ctx workflow.Context) {
 	s := r.show()
-	s.Calls = nil
+	s.Calls, s.Changed = nil, workflow.Now(ctx)
 	r.Frame.Shared.bounded(&s)
 	workflow.PublishState(ctx, s)
 }

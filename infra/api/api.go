@@ -68,6 +68,8 @@ type Config struct {
 	Seal seal.Codec
 	// Logger for faults of ours. Nil: none.
 	Logger *slog.Logger
+	// Seed004 serves the routes of seed 004, at the root and under /api: see seed004.go.
+	Seed004 bool
 }
 
 // Handler answers requests. It is safe for concurrent use.
@@ -82,6 +84,8 @@ type Handler struct {
 	copies   *copies
 	// open are the paths that are for everybody.
 	open map[string]bool
+	// plain are paths: their clients read errors as {"error": "…"}.
+	plain map[string]bool
 	// completions are the patterns of the operations that an activity's completion token is enough for.
 	completions map[string]bool
 	// workflows that are registered, for hints; nil where none are.
@@ -114,6 +118,9 @@ func New(config Config) (*Handler, error) {
 		}
 	}
 	h.addDocuments()
+	if config.Seed004 {
+		h.addSeed004()
+	}
 	h.mux.HandleFunc("/", h.nothingHere)
 	return h, nil
 }

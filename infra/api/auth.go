@@ -140,12 +140,12 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (*Token, 
 		return &Token{Role: All}, nil
 	}
 	const realm = `Bearer realm="reprise"`
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "bearer") {
+	secret, brought := secretOf(r)
+	if !brought {
 		w.Header().Set("WWW-Authenticate", realm)
 		return nil, &problemError{http.StatusUnauthorized, client.Unauthenticated, "this server asks who you are: send one of its tokens in the header Authorization: Bearer TOKEN"}
 	}
-	hash := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	hash := sha256.Sum256([]byte(secret))
 	var known *Token
 	for i := range h.config.Tokens { // all of them, so that the time says nothing
 		if subtle.ConstantTimeCompare(hash[:], h.config.Tokens[i].hash[:]) == 1 {
@@ -163,6 +163,16 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (*Token, 
 	}
 	w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
 	return nil, &problemError{http.StatusUnauthorized, client.Unauthenticated, problem}
+}
+
+// secretOf is the token that a request brings: as a bearer, or as the password of HTTP Basic with
+// any user. Some clients can bring no credential other than http://any:TOKEN@host.
+func secretOf(r *http.Request) (secret string, brought bool) {
+	if _, password, basic := r.BasicAuth(); basic {
+		return password, true
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(secret), strings.EqualFold(scheme, "bearer")
 }
 
 // bringsCompletionToken says whether a request is for an activity, and names it by a completion

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -46,6 +47,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"GET /v1/health", "Bearer wrong", 200, ""},
 		{"GET /v1/runs", "", 401, none},
 		{"GET /v1/runs", "Basic " + ann, 401, none},
+		{"GET /v1/runs", "Basic " + base64.StdEncoding.EncodeToString([]byte("any:"+ann)), 200, ""},
+		{"GET /v1/runs", "Basic " + base64.StdEncoding.EncodeToString([]byte(ann+":")), 401, unknown},
 		{"GET /v1/runs", "Bearer", 401, unknown},
 		{"GET /v1/runs", "Bearer ", 401, unknown},
 		{"GET /v1/runs", "Bearer " + ann[:len(ann)-1], 401, unknown},

@@ -66,6 +66,10 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		// Not the path: a completion token may be in it.
 		h.config.Logger.ErrorContext(r.Context(), "a request failed", "endpoint", r.Pattern, "run", r.PathValue("run"), "error", err)
 	}
+	if h.plain[r.URL.Path] {
+		failPlain(w, status, err.Error())
+		return
+	}
 	problem := &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message}
 	if source := port.SourceProblems(nil); errors.As(err, &source) {
 		problem.Problems = problemsOf(source)

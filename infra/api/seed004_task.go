@@ -1,0 +1,353 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/flow"
+	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/port"
+)
+
+// seedTask is a run of a flow as the clients of seed 004 read it. Times are in seconds since 1970.
+type seedTask struct {
+	ID             string
+	FlowVersionID  string
+	Status         string
+	ParamsJSON     string
+	SharedJSON     string
+	CurrentNodeKey string
+	LastAction     string
+	StepCount      int
+	RetryStateJSON string
+	LeaseOwner     string
+	LeaseExpiry    int64
+	RequestID      string
+	CreatedAt      int64
+	UpdatedAt      int64
+}
+
+// Statuses of tasks (S4.5). A task that is asked to stop is running until it has ended.
+const (
+	taskPending   = "pending"
+	taskRunning   = "running"
+	taskCompleted = "completed"
+	taskFailed    = "failed"
+	taskCanceled  = "canceled"
+)
+
+var taskStatuses = []string{taskPending, taskRunning, taskCompleted, taskFailed, taskCanceled}
+
+// carriedKey is the member of an input that a flow continues with.
+const carriedKey = "_rt"
+
+// patienceForSignal is how long an answer waits for the run to take a signal.
+const patienceForSignal = 10 * time.Second
+
+func seedStartTask(c *call) error {
+	var body struct{ FlowID, ParamsJSON string }
+	if err := c.readSeed(&body); err != nil {
+		return err
+	}
+	if body.FlowID == "" {
+		return missing("FlowID")
+	}
+	params, err := taskParams(body.ParamsJSON)
+	if err != nil {
+		return err
+	}
+	latest, err := c.latestFlow(body.FlowID)
+	if err != nil {
+		return err
+	}
+	summary, _, err := c.engine.Start(c.r.Context(),
+		engine.StartRequest{Workflow: latest.Name, Definition: latest.Version, Input: params})
+	if err != nil {
+		return err
+	}
+	return c.answerSeed(map[string]string{"id": summary.Run})
+}
+
+// taskParams are the params of a task. Any other text than an object counts as an empty one.
+func taskParams(text string) (history.Payload, error) {
+	var params map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(text), &params) // else it is nil
+	if params == nil {
+		return history.Payload("{}"), nil
+	}
+	if _, has := params[carriedKey]; has {
+		return nil, invalid(fmt.Sprintf(
+			"the params contain the key %q, which belongs to the engine: use another name",
+			carriedKey))
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(text)); err != nil {
+		return nil, err
+	}
+	return compact.Bytes(), nil
+}
+
+func seedGetTask(c *call) error {
+	summary, err := c.task(c.value("id"))
+	if err != nil {
+		return err
+	}
+	return c.answerSeed(c.taskOf(summary, true))
+}
+
+// task finds a run of a flow.
+func (c *call) task(id string) (*port.Summary, error) {
+	if id == "" {
+		return nil, missing("the id of the task")
+	}
+	summary, err := c.engine.Get(c.r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	if !c.isTask(summary) {
+		return nil, port.Errorf(port.NotFound, "the run %q is not a run of a published flow", id)
+	}
+	return summary, nil
+}
+
+// isTask says whether a run is one of a published flow.
+func (c *call) isTask(summary *port.Summary) bool {
+	if summary.Definition == 0 {
+		return false
+	}
+	versions, err := c.engine.Versions(c.r.Context(), summary.Workflow)
+	return err == nil && slices.ContainsFunc(versions, func(d *port.Definition) bool {
+		return d.Version == summary.Definition && d.Kind == flowKind
+	})
+}
+
+// taskOf shows a run. whole: the members of the shared state that the run did not publish are asked
+// for.
+func (c *call) taskOf(summary *port.Summary, whole bool) *seedTask {
+	state := flow.State{}
+	if len(summary.State) > 0 {
+		_ = json.Unmarshal(summary.State, &state) // what cannot be read is shown as nothing
+	}
+	task := &seedTask{ID: summary.Run,
+		FlowVersionID: versionID(summary.Workflow, summary.Definition), Status: taskStatus(summary),
+		ParamsJSON: shownParams(summary.Input), SharedJSON: c.sharedOf(summary, state, whole),
+		CurrentNodeKey: state.Node, LastAction: state.Action, StepCount: state.Steps,
+		RetryStateJSON: "{}",
+		CreatedAt:      summary.Started.Unix(), UpdatedAt: updatedAt(summary).Unix()}
+	if len(state.Path) > 0 {
+		task.CurrentNodeKey = state.Path[0] // the node of the flow itself, not of its subflow
+	}
+	if summary.Status.Closed() {
+		task.CurrentNodeKey = ""
+	}
+	return task
+}
+
+func taskStatus(summary *port.Summary) string {
+	switch {
+	case summary.Status == history.Completed:
+		return taskCompleted
+	case summary.Status == history.Failed:
+		return taskFailed
+	case summary.Status.Closed():
+		return taskCanceled
+	case len(summary.State) == 0 && summary.Large[port.ValueState].Bytes == 0:
+		return taskPending
+	}
+	return taskRunning
+}
+
+// updatedAt is when a run was seen to change last.
+func updatedAt(summary *port.Summary) time.Time {
+	var state struct{ Changed time.Time }
+	switch {
+	case !summary.Closed.IsZero():
+		return summary.Closed
+	case json.Unmarshal(summary.State, &state) == nil && state.Changed.After(summary.Started):
+		return state.Changed
+	}
+	return summary.Started
+}
+
+// shownParams are the params that a task was started with. Where the flow has continued as new, its
+// input contains them.
+func shownParams(input history.Payload) string {
+	var carried struct {
+		Position *struct{ Params json.RawMessage } `json:"_rt"`
+	}
+	if json.Unmarshal(input, &carried) == nil && carried.Position != nil {
+		input = history.Payload(carried.Position.Params)
+	}
+	if len(input) == 0 {
+		return "{}"
+	}
+	return string(input)
+}
+
+// sharedOf is the shared state as JSON. A run that cannot answer shows what it has published.
+func (c *call) sharedOf(summary *port.Summary, state flow.State, whole bool) string {
+	omits := len(state.Omitted) > 0 || state.More > 0
+	switch {
+	case summary.Status == history.Completed && len(summary.Result) > 0:
+		return string(summary.Result)
+	case omits && whole:
+		answer, err := c.engine.Query(c.r.Context(), summary.Run, flow.StateQuery.Name(), nil)
+		if err == nil {
+			_ = json.Unmarshal(answer, &state)
+		}
+	}
+	if len(state.Shared) == 0 {
+		return "{}"
+	}
+	text, err := history.Marshal(state.Shared)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+const (
+	mostTasks = 100 // in a listing
+	// mostScanned is how many runs a listing chooses them from: those that started last.
+	mostScanned = 2 * engine.LongestPage
+)
+
+// seedListTasks lists tasks, the latest update first, of those runs that started last.
+func seedListTasks(c *call) error {
+	status := c.value("status")
+	if status != "" && !slices.Contains(taskStatuses, status) {
+		return c.answerSeed([]*seedTask{})
+	}
+	runs, err := c.newestRuns(statusOfRuns(status))
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(runs, func(a, b *port.Summary) int {
+		return updatedAt(b).Compare(updatedAt(a))
+	})
+	tasks := []*seedTask{}
+	for _, summary := range runs {
+		if len(tasks) == mostTasks {
+			break
+		}
+		if (status == "" || status == taskStatus(summary)) && c.isTask(summary) {
+			if summary, err = c.whole(summary); err != nil {
+				return err
+			}
+			tasks = append(tasks, c.taskOf(summary, false))
+		}
+	}
+	return c.answerSeed(tasks)
+}
+
+// statusOfRuns is the status of runs among which tasks of a status are; empty: of any.
+func statusOfRuns(status string) history.Status {
+	switch status {
+	case taskCompleted:
+		return history.Completed
+	case taskFailed:
+		return history.Failed
+	case taskPending, taskRunning:
+		return history.Running
+	}
+	return ""
+}
+
+func (c *call) newestRuns(status history.Status) (runs []*port.Summary, err error) {
+	query := port.ListQuery{Status: status, Limit: engine.LongestPage}
+	for scanned := 0; scanned < mostScanned; {
+		page, next, err := c.engine.List(c.r.Context(), query)
+		if err != nil {
+			return nil, err
+		}
+		scanned += max(len(page), 1)
+		for _, summary := range page {
+			if summary.Definition > 0 {
+				runs = append(runs, summary)
+			}
+		}
+		if query.Cursor = next; next == "" {
+			break
+		}
+	}
+	return runs, nil
+}
+
+// whole is a run of a listing with the values that the listing left out, if they are short enough to
+// be shown beside others.
+func (c *call) whole(summary *port.Summary) (*port.Summary, error) {
+	if len(summary.Large) == 0 {
+		return summary, nil
+	}
+	read, err := c.engine.Get(c.r.Context(), summary.Run)
+	if port.CodeOf(err) == port.NotFound {
+		return summary, nil // its time of retention is over
+	} else if err != nil {
+		return nil, err
+	}
+	return read.LeaveOut(port.LongestShown), nil
+}
+
+// seedSignal writes a key of the shared state. Once it is answered, the state has the value, if the
+// run takes it within patienceForSignal.
+func seedSignal(c *call) error {
+	var body struct {
+		Task  string `json:"task_id"`
+		Key   string
+		Value json.RawMessage
+	}
+	if err := c.readSeed(&body); err != nil {
+		return err
+	}
+	if body.Key == carriedKey {
+		return invalid(fmt.Sprintf(
+			"the key %q belongs to the engine: use another key", carriedKey))
+	}
+	if _, err := c.task(body.Task); err != nil {
+		return err
+	}
+	message, err := history.Encode(flow.Message{Key: body.Key, Value: body.Value})
+	if err != nil {
+		return err
+	}
+	sent, err := c.engine.SendUpdate(c.r.Context(), engine.MessageRequest{Run: body.Task},
+		flow.SetNow.Name(), message)
+	if err == nil && !answered(sent) {
+		if ctx, end, ok := c.patience(patienceForSignal); ok { // else it is accepted all the same
+			defer end()
+			sent, err = c.engine.AwaitUpdate(ctx, body.Task, sent)
+		}
+	}
+	switch {
+	case err != nil && port.CodeOf(err) != port.Closed:
+		return err
+	case err == nil && sent.Failure != nil:
+		return port.Errorf(port.Rejected, "the signal was not taken: %s", sent.Failure.Message)
+	}
+	return c.answerDone()
+}
+
+// seedCancel asks a task to stop. For an unknown task, or one that has ended, it does nothing.
+func seedCancel(c *call) error {
+	id := c.value("id")
+	if id == "" {
+		return missing("the id of the task")
+	}
+	if _, err := c.task(id); err == nil {
+		_, err = c.engine.Cancel(
+			c.r.Context(), engine.MessageRequest{Run: id}, "POST /tasks/cancel")
+		if code := port.CodeOf(err); err != nil && code != port.Closed && code != port.NotFound {
+			return err
+		}
+	} else if code := port.CodeOf(err); code != port.NotFound && code != port.Invalid {
+		return err
+	}
+	return c.answerDone()
+}
+
+// seedRunOnce has nothing to do: tasks advance by themselves.
+func seedRunOnce(c *call) error { return c.answerDone() }
