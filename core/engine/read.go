@@ -58,6 +58,28 @@ func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*port.Summ
 	return summary, err
 }
 
+// CancelRequested says whether an open run was asked to stop, by what its inbox and the newest
+// records of its log say.
+func (e *Engine) CancelRequested(ctx context.Context, run string) (bool, error) {
+	view, err := e.Runs.Look(ctx, run, port.Newest)
+	if err != nil {
+		return false, e.found(err, run)
+	}
+	for _, item := range view.Inbox {
+		if _, is := item.Event.(*history.CancelRequested); is {
+			return true, nil
+		}
+	}
+	for _, record := range view.Records {
+		for _, event := range record.Events {
+			if _, is := event.(*history.CancelRequested); is {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
 // List gives runs that match, the latest start first, page by page.
 func (e *Engine) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
 	switch {

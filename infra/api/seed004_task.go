@@ -31,16 +31,18 @@ type seedTask struct {
 	UpdatedAt      int64
 }
 
-// Statuses of tasks (S4.5). A task that is asked to stop is running until it has ended.
+// Statuses of tasks (S4.5).
 const (
 	taskPending   = "pending"
 	taskRunning   = "running"
 	taskCompleted = "completed"
 	taskFailed    = "failed"
+	taskCanceling = "canceling"
 	taskCanceled  = "canceled"
 )
 
-var taskStatuses = []string{taskPending, taskRunning, taskCompleted, taskFailed, taskCanceled}
+var taskStatuses = []string{taskPending, taskRunning, taskCompleted, taskFailed, taskCanceling,
+	taskCanceled}
 
 // carriedKey is the member of an input that a flow continues with.
 const carriedKey = "_rt"
@@ -133,8 +135,9 @@ func (c *call) taskOf(summary *port.Summary, whole bool) *seedTask {
 		_ = json.Unmarshal(summary.State, &state) // what cannot be read is shown as nothing
 	}
 	task := &seedTask{ID: summary.Run,
-		FlowVersionID: versionID(summary.Workflow, summary.Definition), Status: taskStatus(summary),
-		ParamsJSON: shownParams(summary.Input), SharedJSON: c.sharedOf(summary, state, whole),
+		FlowVersionID: versionID(summary.Workflow, summary.Definition),
+		Status:        c.taskStatus(summary),
+		ParamsJSON:    shownParams(summary.Input), SharedJSON: c.sharedOf(summary, state, whole),
 		CurrentNodeKey: state.Node, LastAction: state.Action, StepCount: state.Steps,
 		RetryStateJSON: "{}",
 		CreatedAt:      summary.Started.Unix(), UpdatedAt: updatedAt(summary).Unix()}
@@ -147,7 +150,20 @@ func (c *call) taskOf(summary *port.Summary, whole bool) *seedTask {
 	return task
 }
 
-func taskStatus(summary *port.Summary) string {
+// taskStatus is the status of a task. One that was asked to stop is canceling until it has ended.
+func (c *call) taskStatus(summary *port.Summary) string {
+	status := statusOfSummary(summary)
+	if status != taskPending && status != taskRunning {
+		return status
+	}
+	asked, err := c.engine.CancelRequested(c.r.Context(), summary.Run)
+	if err == nil && asked {
+		return taskCanceling
+	}
+	return status // also if it cannot be read: then the run is blocked
+}
+
+func statusOfSummary(summary *port.Summary) string {
 	switch {
 	case summary.Status == history.Completed:
 		return taskCompleted
@@ -234,7 +250,7 @@ func seedListTasks(c *call) error {
 		if len(tasks) == mostTasks {
 			break
 		}
-		if (status == "" || status == taskStatus(summary)) && c.isTask(summary) {
+		if (status == "" || status == c.taskStatus(summary)) && c.isTask(summary) {
 			if summary, err = c.whole(summary); err != nil {
 				return err
 			}
@@ -251,7 +267,7 @@ func statusOfRuns(status string) history.Status {
 		return history.Completed
 	case taskFailed:
 		return history.Failed
-	case taskPending, taskRunning:
+	case taskPending, taskRunning, taskCanceling:
 		return history.Running
 	}
 	return ""

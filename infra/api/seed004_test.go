@@ -427,6 +427,22 @@ func TestSeedSignalsAndCancel(t *testing.T) {
 	require.Equal(t, []string{"ask 0 canceled canceled {}"}, s.shortRuns(task))
 }
 
+// S4.5 S4.17: a task that was asked to stop is canceling until it has ended. Here it waits for a child
+// that cannot run.
+func TestSeedCanceling(t *testing.T) {
+	s := startSeed(t)
+	task := s.task(s.flow("parent", `{"start":"sub","nodes":{"sub":{"kind":"subflow","workflow":"absent"}}}`), "")
+	s.at(task, "sub")
+	status, _ := s.send("POST", "/tasks/cancel?id="+task, "")
+	require.Equal(t, 200, status)
+	require.Eventually(t, func() bool { return s.get(task).Status == "canceling" }, 10*time.Second, 5*time.Millisecond)
+	s.restart()
+	_, text := s.send("GET", "/tasks?status=canceling", "")
+	require.Contains(t, text, task)
+	_, text = s.send("GET", "/tasks?status=running", "")
+	require.Equal(t, "[]", text)
+}
+
 // S4.14 S4.36: a worker registers once. After a restart of the server, its heartbeat is enough, and one
 // that starts again under its URL is the same worker. Each attempt of a call is a node run.
 func TestSeedWorkers(t *testing.T) {
