@@ -47,8 +47,12 @@ func unblocks(summary *port.Summary) port.Resume {
 //
 // If the version is learned, it also resumes one run that stays blocked, which does nothing to that run:
 // functions/activate may be new, and idle, and notes its version when it begins.
+//
+// A run that was blocked for the lack of a definition is tried again, too, once the catalog has that:
+// its publisher may have listed blocked runs from an index that did not show this one yet.
 func (e *Engine) UnblockOlder(ctx context.Context, deployed port.Deployment) (blocked, tried int, err error) {
 	asked := !deployed.Learned
+	published := map[pin]bool{}
 	cursor := ""
 	for {
 		page, next, err := e.Directory.List(ctx, port.ListQuery{Blocked: true, Limit: ShortestPage, Cursor: cursor})
@@ -58,7 +62,13 @@ func (e *Engine) UnblockOlder(ctx context.Context, deployed port.Deployment) (bl
 		blocked += len(page)
 		var resumes, asks []port.Resume
 		for _, run := range page {
-			if deployed.Retries(run.Blocked) {
+			again := deployed.Retries(run.Blocked)
+			if !again {
+				if again, err = e.isPublished(ctx, run, published); err != nil {
+					return blocked, tried, err
+				}
+			}
+			if again {
 				resumes = append(resumes, unblocks(run))
 			} else if !asked {
 				asked, asks = true, append(asks, port.Resume{Run: run.Run})

@@ -40,7 +40,7 @@ func (e *Engine) Publish(ctx context.Context, request PublishRequest) (definitio
 	}
 	for {
 		definition, created, err = e.publish(ctx, *made, request.Version)
-		if request.Version != 0 || !errors.Is(err, port.ErrTaken) { // else another publisher took the number
+		if !errors.Is(err, port.ErrTaken) { // else another publisher took the number, or this call came twice
 			break
 		}
 	}
@@ -160,6 +160,24 @@ func (e *Engine) unblockPublished(ctx context.Context, run string, blocked *bloc
 		return err
 	}
 	return e.Unblock(ctx, run)
+}
+
+// isPublished says whether the catalog has what a run was blocked for the lack of. It remembers what
+// it has found.
+func (e *Engine) isPublished(ctx context.Context, run *port.Summary, found map[pin]bool) (bool, error) {
+	if e.Catalog == nil || run.Blocked.Reason != port.ReasonUnregistered {
+		return false, nil
+	}
+	needs := pin{run.Workflow, run.Definition}
+	if there, known := found[needs]; known {
+		return there, nil
+	}
+	_, err := e.Catalog.FindDefinition(ctx, needs.name, needs.version)
+	if err != nil && !errors.Is(err, port.ErrNoDefinition) {
+		return false, err
+	}
+	found[needs] = err == nil
+	return found[needs], nil
 }
 
 // Definition gives a version with its source; version 0 is the highest that is published.

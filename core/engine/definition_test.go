@@ -385,3 +385,34 @@ func TestAQueryBeforeTheFirstRecordPinsNothingWrong(t *testing.T) {
 		w.pinnedTo("a", pinned)
 	})
 }
+
+// TestPublishedWhileAnIndexLags: the publisher's list does not show the run that was blocked just now.
+func TestPublishedWhileAnIndexLags(t *testing.T) {
+	publishing(t, func(w *world) {
+		w.start("r", "main", "1")
+		w.isBlocked(port.ReasonUnregistered, "main")
+		definition, err := port.DecodeDefinition(&history.Decoder{}, []byte(`{"name":"main","version":1,"kind":"words","status":"published","source":"double"}`))
+		require.NoError(w.t, err)
+		require.NoError(w.t, w.store.PutDefinition(w.t.Context(), definition)) // as a publisher that found no run
+		w.settle()
+		require.NotNil(w.t, w.summary("r").Blocked)
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			blocked, tried, err := e.UnblockOlder(ctx, port.Deployment{Version: "1"})
+			require.Equal(w.t, []int{1, 1}, []int{blocked, tried})
+			return err
+		}))
+		w.result("r", "2")
+	})
+}
+
+// TestAVersionThatIsPutTwice: the store's answer is lost, and its client repeats the write.
+func TestAVersionThatIsPutTwice(t *testing.T) {
+	publishing(t, func(w *world) {
+		for version := range 2 {
+			w.plan(fault{kind: takenAfter, op: port.OpPutDefinition})
+			definition, _, err := w.tryPublish(engine.PublishRequest{Name: "main", Version: version, Source: "double"})
+			require.NoError(w.t, err)
+			require.Equal(w.t, 1, definition.Version)
+		}
+	})
+}
