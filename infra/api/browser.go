@@ -8,16 +8,24 @@ import (
 	"github.com/reprise-run/reprise/infra/api/client"
 )
 
-// guard refuses what a page of another site has a browser send: requests from other origins, and, where it listens on a
-// loopback address, requests for any other host name, which a site can point here (DNS rebinding).
+// guard is [Guard] for a handler that sets the time for each body when it reads it.
 func (h *Handler) guard(listen string, next http.Handler) http.Handler {
+	guarded := Guard(listen, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hurry(w, r)
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// Guard refuses what a page of another site makes a browser send to a server that listens at an
+// address: requests from other origins and, at a loopback address, requests for any other host name.
+// A site can point such a name here (DNS rebinding).
+func Guard(listen string, next http.Handler) http.Handler {
 	local := client.Loopback(listen)
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		hurry(w, r)
 		if local && r.Host != "" && !client.Loopback(r.Host) {
-			h.fail(w, r, &problemError{http.StatusForbidden, client.Forbidden,
-				fmt.Sprintf("requests for the host %q are refused: this server is for this machine alone, use localhost or %s", r.Host, listen)})
+			forbid(w, r, "requests for the host %q are refused: this server is for this machine alone, use localhost or %s", r.Host, listen)
 			return
 		}
 		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
@@ -25,11 +33,16 @@ func (h *Handler) guard(listen string, next http.Handler) http.Handler {
 			judged := *r
 			judged.Method = http.MethodPost // whatever it is: pages could hold all waits with GETs
 			if origins.Check(&judged) != nil {
-				h.fail(w, r, &problemError{http.StatusForbidden, client.Forbidden,
-					fmt.Sprintf("a request from a page of %s is refused: browsers may use this server only from its own pages", cmp.Or(origin, "another site ("+site+")"))})
+				forbid(w, r, "a request from a page of %s is refused: browsers may use this server only from its own pages", cmp.Or(origin, "another site ("+site+")"))
 				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// forbid answers a request whose body is not read.
+func forbid(w http.ResponseWriter, r *http.Request, format string, args ...any) {
+	hurry(w, r)
+	Problem(w, client.Forbidden, fmt.Sprintf(format, args...))
 }

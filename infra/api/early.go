@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/reprise-run/reprise/core/port"
-	"github.com/reprise-run/reprise/infra/api/client"
 )
 
 // Early is an HTTP server that listens before its handler is ready. Until [Early.Open], it answers
@@ -54,10 +53,8 @@ func (e *Early) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		open.guarded.ServeHTTP(w, r)
 		return
 	}
-	status, title := statusOf(port.Unavailable)
 	w.Header().Set("Connection", "close")
-	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(port.Unavailable), Title: title, Status: status, Code: port.Unavailable,
-		Detail: fmt.Sprintf("the server is not ready yet: %s; try again", *e.why.Load())})
+	Problem(w, port.Unavailable, fmt.Sprintf("the server is not ready yet: %s; try again", *e.why.Load()))
 }
 
 func (e *Early) countConnection(connection net.Conn, state http.ConnState) {

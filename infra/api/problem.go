@@ -77,6 +77,12 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeProblem(w, problem)
 }
 
+// Problem answers with a problem that has the status of its code.
+func Problem(w http.ResponseWriter, code port.Code, detail string) {
+	status, title := statusOf(code)
+	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: detail})
+}
+
 func writeProblem(w http.ResponseWriter, problem *client.Problem) {
 	if problem.Code == port.Unavailable {
 		w.Header().Set("Retry-After", "1")

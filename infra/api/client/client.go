@@ -94,6 +94,14 @@ func NewTransport() *http.Transport {
 // Address is where the client sends its requests.
 func (c *Client) Address() string { return c.base }
 
+// Transport performs one request as the client performs its own: with its token or signature.
+func (c *Client) Transport() http.RoundTripper {
+	if c.config.HTTP.Transport == nil {
+		return http.DefaultTransport
+	}
+	return c.config.HTTP.Transport
+}
+
 // Close closes connections that nobody uses at the moment.
 func (c *Client) Close() { c.config.HTTP.CloseIdleConnections() }
 
