@@ -88,11 +88,8 @@ type System struct {
 // New makes a system. It asks nobody anything.
 func New(parts Parts) (*System, error) {
 	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
-	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Workers: parts.Store, Queue: parts.Queue,
+	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Workers: parts.Store, Catalog: parts.Store, Queue: parts.Queue,
 		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID}
-	if len(parts.Interpreters) > 0 {
-		ports.Catalog = parts.Store
-	}
 	if parts.AllowWorkers == nil {
 		parts.AllowWorkers = &httpexec.Allow{}
 	}
