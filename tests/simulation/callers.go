@@ -36,11 +36,12 @@ type reset struct {
 	generation, record int
 	of                 int // the generation of the record, where it is an earlier one
 	excludes           bool
+	definition         int // the version that it goes on with; 0: the one that it has
 }
 
 // point is the place as a request names it: the present generation needs no name.
 func (r reset) point() engine.ResetPoint {
-	return engine.ResetPoint{Generation: r.of, Record: r.record, ExcludeSignals: r.excludes}
+	return engine.ResetPoint{Generation: r.of, Record: r.record, ExcludeSignals: r.excludes, Definition: r.definition}
 }
 
 // act is one thing that a caller does.
@@ -76,16 +77,21 @@ const (
 	toUnblock   doing = "unblock"
 	toHeartbeat doing = "heartbeat"
 	toComplete  doing = "complete"
+	toPublish   doing = "publish"
 )
 
 var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toUpdateV, toQuery, toQuery, toCancel, toTerminate, toReset, toStartAnew}
 
 // newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
 func newCallers(s *simulation, r, special *rand.Rand) (callers []*caller) {
+	if s.limits.published {
+		callers = newPublishers(s)
+	}
+	first := len(callers)
 	for i := range s.limits.callers {
 		run := fmt.Sprintf("r%d", i*2/3)
 		c := &caller{name: fmt.Sprintf("c%d", i), run: run, at: s.now}
-		if i == 0 || callers[i-1].run != run {
+		if i == 0 || callers[first+i-1].run != run {
 			c.acts = append(c.acts, act{do: toStart, id: run})
 		}
 		for j := range r.IntN(9) {
@@ -203,6 +209,8 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act, gives attribu
 		answer.Accepted, err = e.Reset(ctx, mail, c.reset.point(), "again")
 	case toUnblock:
 		err = e.Unblock(ctx, c.run)
+	case toPublish:
+		err = a.publish(ctx, e)
 	case toHeartbeat:
 		_, err = e.HeartbeatActivity(ctx, c.token, nil)
 	case toComplete:
@@ -273,6 +281,9 @@ func (s *simulation) placeIn(run string, value int) reset {
 		return reset{run: run, record: 1}
 	}
 	r := reset{run: run, generation: summary.Generation, record: 1, excludes: value%5 == 0}
+	if s.limits.published && value%2 == 0 {
+		r.definition = 1 + value/2%2
+	}
 	generation := r.generation
 	if value%3 == 0 && generation > 1 { // of an earlier one, if it is within reach
 		r.of = generation - value%min(generation, 3)
@@ -335,6 +346,8 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 			return s.faults.over && c.tries > 3 // it is accepted, and its handler may wait for ever
 		}
 		s.checks.answers(c.run, a.identity(), answer)
+	case toPublish:
+		s.published[a.id] = max(s.published[a.id], a.value)
 	case toQuery, toUnblock, toHeartbeat:
 	case toComplete:
 		s.checks.runs[c.run].completed[a.id] = true

@@ -77,6 +77,9 @@ const (
 	ofSpecials
 )
 
+// ofDefinitions is drawn apart from the streams above, so that other seeds keep their meaning.
+const ofDefinitions = 20
+
 func (c Case) stream(of uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Seed, of)) //nolint:gosec // repeatable on purpose
 }
@@ -135,6 +138,7 @@ func (c Case) limits() limits {
 	}
 	l.specials = drawSpecials(c.stream(ofSpecials))
 	l.specials.adapt(&l)
+	l.published = c.stream(ofDefinitions).IntN(6) == 0
 	if l.retention = time.Millisecond; !l.together { // a message lives no longer
 		l.retention = l.latest + time.Duration(l.receives+5)*l.visibility + l.lifetime + l.skew
 	}

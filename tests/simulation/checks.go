@@ -66,7 +66,7 @@ func (a act) identity() string { return string(a.do) + " " + a.id }
 // content is what mail says beside.
 func (a act) content(place reset) string {
 	if a.do == toReset {
-		return fmt.Sprint(place.of, place.record, place.excludes)
+		return fmt.Sprint(place.of, place.record, place.excludes, place.definition)
 	}
 	return a.input()
 }
@@ -92,7 +92,7 @@ func identityOf(mail history.Mail) (identity, content string) {
 	case *history.TerminateRequested:
 		do, content = toTerminate, strings.TrimPrefix(mail.Reason, "enough ")
 	case *history.ResetRequested:
-		do, content = toReset, fmt.Sprint(mail.Of, mail.Record, mail.ExcludeSignals)
+		do, content = toReset, fmt.Sprint(mail.Of, mail.Record, mail.ExcludeSignals, mail.Definition)
 	}
 	return act{do: do, id: mail.MailID()}.identity(), content
 }
@@ -124,7 +124,7 @@ func newChecks(s *simulation) *checks {
 func (c *checks) newWitness() *process {
 	p := &process{s: c.s, name: "witness", version: 2, ids: c.s.c.stream(ofProcesses), lives: map[string]*life{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.engine = c.s.newEngine(port.Ports{Runs: c.s.store, Directory: c.s.store, Due: c.s.store, Tasks: c.s.store, Queue: direct{}, Clock: p, Authors: p.newAuthors(),
+	p.engine = c.s.newEngine(port.Ports{Catalog: c.s.store, Runs: c.s.store, Directory: c.s.store, Due: c.s.store, Tasks: c.s.store, Queue: direct{}, Clock: p, Authors: p.newAuthors(),
 		NewID: p.newID}, p)
 	return p
 }
@@ -278,7 +278,8 @@ func showAnswer(answer engine.UpdateAnswer) string {
 func (c *checks) blocked(p *process, run string, mark *port.Block) {
 	outdated := mark.Reason == port.ReasonNondeterminism && p.version == 1 && c.s.version == 2
 	unfit := mark.Reason == port.ReasonUndecodable && c.runs[run].unfit && !c.s.mended(p.version)
-	if mark.Reason != port.ReasonUndeliverable && !outdated && !unfit {
+	early := mark.Reason == port.ReasonUnregistered && c.s.limits.published // publishing resumes it
+	if mark.Reason != port.ReasonUndeliverable && !outdated && !unfit && !early {
 		c.s.violate("run %s is blocked by %s: %s: %s", run, p.name, mark.Reason, mark.Message)
 	}
 	c.runs[run].waited = c.runs[run].waited || unfit

@@ -9,7 +9,8 @@
 // Programs (program.go) are drawn, too: activities, steps, timers, signals, updates, children, scopes, phases, patches,
 // generations, in branches within branches; in some seeds (specials.go) also limits of activities,
 // ids of children used twice, children left behind, attributes, little memory, short pages of
-// listings and signals that do not fit; and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
+// listings, signals that do not fit, and programs that are published at any time, in two versions
+// (definitions.go); and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
 // again, complete activities by their tokens. The same program is carried out twice (code.go): on core/workflow (surface.go), under
 // faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no replay.
 // After every record (records.go):

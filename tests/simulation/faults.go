@@ -44,7 +44,8 @@ const (
 	queues        = "queues"
 )
 
-var storeCalls = []string{port.OpLook, port.OpRecords, port.OpSummary, port.OpSize, port.OpCreate, port.OpFile, port.OpPut, port.OpDelete, port.OpDiscard, port.OpDeleteLog, port.OpNote, port.OpNoted, port.OpItem, port.OpRecord, port.OpBlock, port.OpUnblock, port.OpList, port.OpUnfinished, port.OpPutDue, port.OpDueBefore, port.OpDeleteDue, port.OpSaveTask, port.OpCancelTask, port.OpLoadTask, port.OpTasksOf, port.OpDeleteTask}
+var storeCalls = []string{port.OpLook, port.OpRecords, port.OpSummary, port.OpSize, port.OpCreate, port.OpFile, port.OpPut, port.OpDelete, port.OpDiscard, port.OpDeleteLog, port.OpNote, port.OpNoted, port.OpItem, port.OpRecord, port.OpBlock, port.OpUnblock, port.OpList, port.OpUnfinished, port.OpPutDue, port.OpDueBefore, port.OpDeleteDue, port.OpSaveTask, port.OpCancelTask, port.OpLoadTask, port.OpTasksOf, port.OpDeleteTask,
+	port.OpPutDefinition, port.OpFindDefinition, port.OpDefinition, port.OpVersions}
 
 var sends = []string{port.OpSendResumes, port.OpSendTasks}
 
@@ -56,7 +57,7 @@ func (f fault) meets() []string {
 	case failsBefore, throttled, losesAnswer, diesBefore, diesAfter:
 		return append(slices.Clone(storeCalls), sends...)
 	case takenByItself:
-		return []string{port.OpCreate, port.OpPut}
+		return []string{port.OpCreate, port.OpPut, port.OpPutDefinition}
 	case sentInPart:
 		return sends
 	case stale: // of what DynamoDB's indexes show
@@ -163,7 +164,8 @@ func rarity(kind fault, operation string) int {
 	switch operation {
 	case port.OpDeleteLog:
 		return 20
-	case port.OpDiscard, port.OpNote, port.OpRecord, port.OpBlock, port.OpUnblock, port.OpList, port.OpPutDue, port.OpDueBefore, port.OpDeleteDue, port.OpTasksOf:
+	case port.OpDiscard, port.OpNote, port.OpRecord, port.OpBlock, port.OpUnblock, port.OpList, port.OpPutDue, port.OpDueBefore, port.OpDeleteDue, port.OpTasksOf,
+		port.OpPutDefinition, port.OpFindDefinition, port.OpDefinition, port.OpVersions:
 		return 8
 	case port.OpNoted, port.OpSize, port.OpItem, port.OpCreate, port.OpSaveTask, port.OpCancelTask, port.OpLoadTask, port.OpDeleteTask, port.OpUnfinished, port.OpSendTasks, taskMessage, processes:
 		return 3

@@ -113,7 +113,7 @@ func (s *simulation) perform(c *call) {
 // ports are what one process sees of the world.
 func (s *simulation) ports(p *process) port.Ports {
 	seen := &sight{s.store, s, p}
-	ports := port.Ports{Runs: seen, Directory: seen, Due: seen, Tasks: seen, Queue: seen, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
+	ports := port.Ports{Catalog: seen, Runs: seen, Directory: seen, Due: seen, Tasks: seen, Queue: seen, Clock: p, Authors: p.newAuthors(), NewID: p.newID,
 		Together: s.limits.together}.Intercept(func(ctx context.Context, call port.Call, do func() error) error {
 		return s.park(ctx, p, call, do)
 	})
@@ -416,7 +416,7 @@ func (p *sight) List(ctx context.Context, query port.ListQuery) (page []*port.Su
 		query.Limit = min(cmp.Or(query.Limit, most), most)
 	}
 	page, next, err = p.Store.List(ctx, query)
-	if err != nil || !p.s.faults.strikes(stale, port.OpList) {
+	if err != nil || p.s.limits.together || !p.s.faults.strikes(stale, port.OpList) { // a file has no index that lags
 		return page, next, err
 	}
 	fresh := page

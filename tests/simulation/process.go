@@ -78,20 +78,36 @@ func (s *simulation) newEngine(ports port.Ports, p *process) *engine.Engine {
 	announce := func(run string, generation int, c *code) { p.lives[run] = &life{generation, c} }
 	step := func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, true) }
 	definitions := []workflow.Definition{work.Implement(func(ctx context.Context, e errand) (int, error) { return p.perform(ctx, e, false) })}
+	interpreted := map[string]func() workflow.Definition{}
 	for i := range len(s.programs) {
 		program := s.programs[fmt.Sprintf("p%d", i)]
-		if s.mended(p.version) {
-			definitions = append(definitions, definition[lenient](program, true, announce, step))
+		made := func() workflow.Definition {
+			if s.mended(p.version) {
+				return definition[lenient](program, true, announce, step)
+			}
+			return definition[int](program, p.version == 2, announce, step)
+		}
+		if s.limits.published {
+			interpreted[program.Name] = made
 		} else {
-			definitions = append(definitions, definition[int](program, p.version == 2, announce, step))
+			definitions = append(definitions, made())
 		}
 	}
-	e, err := engine.New(ports, engine.Config{Definitions: definitions, TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
+	e, err := engine.New(ports, engine.Config{Definitions: definitions, Interpreters: interpreters(interpreted), TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
 		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, Memory: p.memory, KnownMail: s.limits.known, CheckpointAfter: s.limits.checkpoint, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second})
 	if err != nil {
 		panic(err)
 	}
 	return e
+}
+
+// interpreters make programs of published definitions. All versions of a name are one program: what
+// a version may change is not the simulation's subject, but which version a run has.
+func interpreters(made map[string]func() workflow.Definition) map[string]engine.Interpreter {
+	if len(made) == 0 {
+		return nil
+	}
+	return map[string]engine.Interpreter{kindOfPrograms: func(name, _ string) (workflow.Definition, error) { return made[name](), nil }}
 }
 
 func (p *process) newID() string {

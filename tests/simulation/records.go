@@ -15,17 +15,18 @@ import (
 
 // checkedLog is one generation's log, as far as it is stored.
 type checkedLog struct {
-	last     int
-	time     time.Time
-	put      time.Time // when the first record was put
-	closed   bool
-	base     *history.Base     // a reset began it
-	from     attributes        // with which it began, if no reset did
-	began    int               // the generation in which its code began, whose records a reset kept
-	records  []*history.Record // its own
-	keys     map[string]bool
-	asked    map[int64]asked
-	resolved map[int64]bool
+	last       int
+	time       time.Time
+	put        time.Time // when the first record was put
+	closed     bool
+	base       *history.Base     // a reset began it
+	definition int               // the version that it has
+	from       attributes        // with which it began, if no reset did
+	began      int               // the generation in which its code began, whose records a reset kept
+	records    []*history.Record // its own
+	keys       map[string]bool
+	asked      map[int64]asked
+	resolved   map[int64]bool
 	// cancelled children may never have begun.
 	cancelled map[int64]bool
 	phases    map[string]history.UpdatePhase // of updates
@@ -198,7 +199,9 @@ func newCheckedLog(p *program, mended bool) *checkedLog {
 func (c *checks) newLog(run *checkedRun, commit *port.Commit) *checkedLog {
 	for _, event := range commit.Record.Events {
 		if started, ok := event.(*history.Started); ok {
+			c.pinned(run, commit, started)
 			log := newCheckedLog(c.s.programs[started.Workflow], c.s.mended(2))
+			log.definition = started.Definition
 			if log.base, log.began = started.Base, commit.Generation; log.base != nil {
 				log.began = run.generations[log.base.Generation].began
 				log.goOn(run, *log.base)
@@ -458,6 +461,9 @@ func (c *checks) compare(where string, log *checkedLog, commit *port.Commit, by 
 		if started := commit.Next.Event.(*history.Started); started.Base == nil {
 			c.sameSignals(where, started, log.naive.unread())
 		}
+		return
+	}
+	if c.s.limits.published && log.definition == 0 { // it was ended before it had code
 		return
 	}
 	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); port.CodeOf(err) != port.NotFound {

@@ -17,22 +17,24 @@ import (
 // simulation is one world: it decides on everything that happens in it, one event at a time. Whatever the engine asks of the
 // world waits until the simulation answers; between two events all goroutines are quiet.
 type simulation struct {
-	c        Case
-	limits   limits
-	programs map[string]*program
-	random   *rand.Rand // which event comes next
-	faults   *faults
-	now      time.Time
-	events   int
-	store    *memory.Store
-	past     []change
-	queue    queue
-	callers  []*caller
-	acts     []string // of callers, as drawn
-	checks   *checks
-	resets   map[string]bool // runs that an operator has reset to leave out what blocks them
-	version  int
-	rebuilds bool // the queues were lost, and are to be rebuilt
+	c         Case
+	limits    limits
+	programs  map[string]*program
+	random    *rand.Rand // which event comes next
+	faults    *faults
+	now       time.Time
+	events    int
+	store     *memory.Store
+	past      []change
+	queue     queue
+	callers   []*caller
+	acts      []string // of callers, as drawn
+	checks    *checks
+	published map[string]int  // the highest version of a definition whose publisher had its answer
+	resets    map[string]bool // runs that an operator has reset to leave out what blocks them
+	chores    map[string]bool // likewise: runs for which the chores were done once more
+	version   int
+	rebuilds  bool // the queues were lost, and are to be rebuilt
 
 	mu          sync.Mutex
 	processes   []*process
@@ -117,7 +119,7 @@ func (s *simulation) places() (places []string) {
 }
 
 func newSimulation(c Case, journal bool) *simulation {
-	s := &simulation{c: c, limits: c.limits(), programs: map[string]*program{}, resets: map[string]bool{}, random: c.stream(ofSchedule), store: memory.New(), keeps: journal,
+	s := &simulation{c: c, limits: c.limits(), programs: map[string]*program{}, resets: map[string]bool{}, chores: map[string]bool{}, published: map[string]int{}, random: c.stream(ofSchedule), store: memory.New(), keeps: journal,
 		now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), version: 2}
 	if s.limits.deploys {
 		s.version = 1

@@ -17,6 +17,7 @@ type specials struct {
 	unfit      bool  // callers send signals that do not fit their type
 	listing    int   // runs in one page of a listing; 0: as many as the store gives
 	memory     int64 // budget of bytes for live runs; 0: none
+	published  bool  // programs are published definitions, in two versions
 	exact      bool  // nothing fails, all clocks are the same, and no message comes twice
 }
 

@@ -45,6 +45,15 @@ func (s *simulation) unblock() (blocked bool) {
 		}
 		blocked = true
 		do := toUnblock
+		if summary.Blocked.Reason == port.ReasonUnregistered {
+			if !s.chores[run] { // an index may have lagged: functions/timer looks each minute
+				s.chores[run] = true
+				s.fire()
+				continue
+			}
+			s.violate("run %s is blocked for the lack of a definition, and its definition is published: %s", run, summary.Blocked.Message)
+			return false
+		}
 		if summary.Blocked.Reason == port.ReasonUndecodable {
 			if s.version == 1 {
 				s.deploy()
