@@ -102,6 +102,7 @@ var unsteady = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?`), "<time>"},
 	{regexp.MustCompile(`\b(\d+h\d\dm|\d+m\d\ds|\d+(\.\d)?s|\d+ms)\b`), "<t>"},
+	{regexp.MustCompile(`("action"… \()\d+ bytes`), "$1<n> bytes"}, // a state has a time, which ends with the last digit but 0
 	{regexp.MustCompile(`"[a-z2-7]{26}"`), `"<id>"`},
 	{regexp.MustCompile(`"stamp": \d+`), `"stamp": <stamp>`},
 	{regexp.MustCompile(`runs: \d+ read`), `runs: <n> read`}, // a run is finished when its inbox is empty
