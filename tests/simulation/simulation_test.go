@@ -54,7 +54,9 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Log(sum.String())
-	require.Positive(t, sum.checkpoints)
+	if *seeds >= 100 { // a few cases may have none
+		require.Positive(t, sum.checkpoints)
+	}
 	if *seeds >= 2*enough && !t.Failed() { // fewer may miss what is rare
 		require.Empty(t, sum.met.Missing(), "kinds of faults that never met an operation")
 	}
