@@ -61,7 +61,7 @@ func TestPublishedVersionsRunSideBySide(t *testing.T) {
 	w.awaitRecord("named")
 	w.ok(202, "POST", "/v1/runs/named/reset", `{"record":1,"definition":2}`)
 	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/named", "")["definition"] == 2.0 }, 5*time.Second, time.Millisecond)
-	require.Contains(t, w.problem("POST", "/v1/runs/named/reset", `{"record":1,"definition":7}`).Detail, `no version 7 of definition "review"`)
+	require.Contains(t, w.problem("POST", "/v1/runs/named/reset", `{"record":1,"generation":1,"definition":7}`).Detail, `no version 7 of definition "review"`)
 	require.Equal(t, port.NotFound, w.problem("POST", "/v1/runs", `{"workflow":"review","input":{},"definition":7}`).Code)
 }
 
