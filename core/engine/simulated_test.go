@@ -19,26 +19,33 @@ import (
 
 // What the simulation found, each as the shortest way to it.
 
-// TestRepeatedMailKeepsItsStamp: mail is filed, its sender not told; repeated, it is answered by a machine whose clock is
-// behind. The sender's next mail must come after the first filing all the same.
+// TestRepeatedMailKeepsItsStamp: mail is filed, and its sender is not told. A machine whose clock is
+// behind answers the repetition. The sender's next mail comes after the first filing all the same.
+// Two places know the first stamp: what the run knows of a chosen id, and the inbox itself, which
+// alone is asked about a unique id.
 func TestRepeatedMailKeepsItsStamp(t *testing.T) {
-	simulate(t, only("main", twoSignals), func(w *world) {
-		w.put(w.begun("1"))
-		ahead := w.newProcess("api")
-		ahead.clock.off = 3 * time.Second
-		w.plan(fault{kind: crashAfter, op: "file", role: "api"})
-		send := func(p *process, id, input string, after int64) (engine.Accepted, error) {
-			return p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: id, After: after}, "go", history.Payload(input))
-		}
-		_, err := send(ahead, "m1", `"a"`, 0)
-		require.Error(w.t, err)
-		behind := w.newProcess("api")
-		first, err := send(behind, "m1", `"a"`, 0)
-		require.NoError(w.t, err)
-		_, err = send(behind, "m2", `"b"`, first.Stamp)
-		require.NoError(w.t, err)
-		w.ends(`"ab"`)
-	})
+	for name, unique := range map[string]bool{"chosen": false, "unique": true} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, only("main", twoSignals), func(w *world) {
+				w.put(w.begun("1"))
+				ahead := w.newProcess("api")
+				ahead.clock.off = 3 * time.Second
+				w.plan(fault{kind: crashAfter, op: "file", role: "api"})
+				send := func(p *process, id, input string, after int64) (engine.Accepted, error) {
+					request := engine.MessageRequest{Run: "r", ID: id, Unique: unique, After: after}
+					return p.engine.Signal(p.in(), request, "go", history.Payload(input))
+				}
+				_, err := send(ahead, "m1", `"a"`, 0)
+				require.Error(w.t, err)
+				behind := w.newProcess("api")
+				first, err := send(behind, "m1", `"a"`, 0)
+				require.NoError(w.t, err)
+				_, err = send(behind, "m2", `"b"`, first.Stamp)
+				require.NoError(w.t, err)
+				w.ends(`"ab"`)
+			})
+		})
+	}
 }
 
 // stubborn is a step that fails: each time, or as often as the world says.
