@@ -19,7 +19,7 @@ const (
 // apiHandler is functions/api: the same handler as that of the development server.
 func (s *System) apiHandler() (any, error) {
 	handler, err := api.New(api.Config{Engine: s.Engine, Version: s.Version, LongestWait: longestWait, LongestAnswer: longestAnswer, Memory: s.Memory, Rebuild: true,
-		Queues: s.queues, Logger: s.Logger, Seal: s.Seal, Access: s.Access})
+		Queues: s.queues, Logger: s.Logger, Seal: s.Seal, Access: s.Access, Seed004: true})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	httpexec "github.com/reprise-run/reprise/infra/executor/http"
 	"github.com/reprise-run/reprise/infra/system"
@@ -24,6 +25,7 @@ type environment struct {
 	access               api.Access // of callers of functions/api
 	shards               int
 	workers              *httpexec.Allow // targets that workers may be called at
+	workerTTL            time.Duration   // how long a worker is online after its last heartbeat
 	memory               int64           // bytes that the function has; 0: it is not known
 }
 
@@ -59,6 +61,9 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 	if e.workers, err = httpexec.ParseAllow(rules); err != nil {
 		return e, fmt.Errorf("the parameter AllowWorkers: %w", err)
 	}
+	if e.workerTTL, err = readWorkerTTL(getenv("REPRISE_WORKER_TTL")); err != nil {
+		return e, err
+	}
 	if megabytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64); err == nil {
 		e.memory = megabytes << 20
 	}
@@ -71,6 +76,19 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 	}
 	e.worker = strings.TrimPrefix(getenv("AWS_LAMBDA_FUNCTION_NAME")+" "+getenv("AWS_LAMBDA_LOG_STREAM_NAME"), " ")
 	return e, nil
+}
+
+// readWorkerTTL reads a number of seconds; "" is the usual one.
+func readWorkerTTL(text string) (time.Duration, error) {
+	if text == "" {
+		return port.WorkerTTL, nil
+	}
+	const most = 24 * 60 * 60
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < 1 || seconds > most {
+		return 0, fmt.Errorf("REPRISE_WORKER_TTL is %q: a number of seconds, 1 to %d", text, most)
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
 // setVariables sets the environment variables that the parameter Variables of template.yaml names:

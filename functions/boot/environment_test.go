@@ -47,6 +47,19 @@ func TestEnvironment(t *testing.T) {
 			require.ErrorContains(t, err, "the parameter AllowWorkers: ")
 		}
 	}
+	given["REPRISE_ALLOW_WORKERS"] = ""
+	require.Equal(t, 15*time.Second, env.workerTTL)
+	for seconds, ok := range map[string]bool{
+		"1": true, "86400": true, "0": false, "86401": false, "15s": false,
+	} {
+		given["REPRISE_WORKER_TTL"] = seconds
+		_, err := readEnvironment(getenv)
+		require.Equal(t, ok, err == nil, seconds)
+	}
+	given["REPRISE_WORKER_TTL"] = "20"
+	env, err = readEnvironment(getenv)
+	require.NoError(t, err)
+	require.Equal(t, 20*time.Second, env.workerTTL)
 	delete(given, "REPRISE_TABLE")
 	delete(given, "REPRISE_TASKS")
 	_, err = readEnvironment(getenv)

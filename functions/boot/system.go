@@ -53,6 +53,8 @@ type Parts struct {
 	Performers map[string]engine.Performer
 	// AllowWorkers is the list of targets that workers may be called at. Nil: none.
 	AllowWorkers *httpexec.Allow
+	// WorkerTTL is how long a worker is online after its last heartbeat. Zero: [port.WorkerTTL].
+	WorkerTTL time.Duration
 	// Version of the deployment: see [engine.Config]. "" if nothing names it.
 	Version string
 	// Deployed gives the version that functions/activate has noted, where Version is "" (timer).
@@ -95,7 +97,7 @@ func New(parts Parts) (*System, error) {
 	}
 	e, err := engine.New(ports,
 		engine.Config{Definitions: parts.Definitions, Interpreters: parts.Interpreters, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
-			Retention: parts.Retention, Memory: parts.Memory, Poll: poll, Performers: parts.Performers, AllowWorker: parts.AllowWorkers.Check})
+			Retention: parts.Retention, Memory: parts.Memory, Poll: poll, Performers: parts.Performers, AllowWorker: parts.AllowWorkers.Check, WorkerTTL: parts.WorkerTTL})
 	return &System{parts, e}, err
 }
 
@@ -130,7 +132,7 @@ func open(ctx context.Context, getenv func(string) string, logger *slog.Logger, 
 			Dead: env.dead, Codec: store.Codec()}),
 		Resumes: env.resumes, Tasks: env.tasks, Definitions: definitions, Version: env.version, Worker: env.worker, Logger: logger,
 		Metrics: os.Stdout, Stack: env.stack, Memory: env.useMemory(), Retention: env.retention, Seal: codec.Seal,
-		Access: env.access, AllowWorkers: env.workers,
+		Access: env.access, AllowWorkers: env.workers, WorkerTTL: env.workerTTL,
 	}
 	for _, prepare := range first {
 		if err := prepare(ctx, store, &parts); err != nil {

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -30,16 +29,26 @@ var encodings = sync.Pool{New: func() any {
 func (c *call) answer(status int, body any) error {
 	e := encode(body)
 	defer e.free()
-	if size, most := e.text.Len(), c.config.LongestAnswer; most > 0 && size > most && e.err == nil {
-		done := "the"
-		if c.r.Method != http.MethodGet {
-			done = "it was done, but the"
-		}
-		return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf("%s answer has %d bytes, and no more than %d can be given here: "+
-			"get-value and get-record give values in pieces, and so does a run's export", done, size, most)}
+	if err := c.checkLength(e); err != nil {
+		return err
 	}
 	e.write(c.w, status, "application/json")
 	return nil
+}
+
+// checkLength says of an answer that it is longer than answers may be here.
+func (c *call) checkLength(e *encoding) error {
+	size, most := e.text.Len(), c.config.LongestAnswer
+	if most == 0 || size <= most || e.err != nil {
+		return nil
+	}
+	done := "the"
+	if c.r.Method != http.MethodGet {
+		done = "it was done, but the"
+	}
+	return port.Errorf(port.TooLarge, "%s answer has %d bytes, and no more than %d can be given "+
+		"here: get-value and get-record give values in pieces, and so does a run's export",
+		done, size, most)
 }
 
 // respond writes an answer with a body.

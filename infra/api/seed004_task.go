@@ -232,7 +232,8 @@ const (
 	mostScanned = 2 * engine.LongestPage
 )
 
-// seedListTasks lists tasks, the latest update first, of those runs that started last.
+// seedListTasks lists tasks, the latest update first, of those runs that started last. It lists as
+// many as one answer holds.
 func seedListTasks(c *call) error {
 	status := c.value("status")
 	if status != "" && !slices.Contains(taskStatuses, status) {
@@ -245,7 +246,7 @@ func seedListTasks(c *call) error {
 	slices.SortStableFunc(runs, func(a, b *port.Summary) int {
 		return updatedAt(b).Compare(updatedAt(a))
 	})
-	tasks := []*seedTask{}
+	tasks, length := []*seedTask{}, 0
 	for _, summary := range runs {
 		if len(tasks) == mostTasks {
 			break
@@ -254,10 +255,22 @@ func seedListTasks(c *call) error {
 			if summary, err = c.whole(summary); err != nil {
 				return err
 			}
-			tasks = append(tasks, c.taskOf(summary, false))
+			task := c.taskOf(summary, false)
+			length += lengthOf(task)
+			if most := c.config.LongestAnswer; most > 0 && length > most {
+				break
+			}
+			tasks = append(tasks, task)
 		}
 	}
 	return c.answerSeed(tasks)
+}
+
+// lengthOf is how many bytes a task has in a listing.
+func lengthOf(task *seedTask) int {
+	e := encode(task)
+	defer e.free()
+	return e.text.Len()
 }
 
 // statusOfRuns is the status of runs among which tasks of a status are; empty: of any.
