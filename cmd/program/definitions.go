@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/infra/api/wire"
 )
@@ -127,15 +128,39 @@ func (p *program) writeDefinition(w io.Writer, d *wire.Definition) {
 }
 
 func (p *program) retire() *cobra.Command {
-	return p.onVersion("retire NAME VERSION", "Have starts run a version no longer; runs that have it continue", "is retired: no start runs it", (*client.Client).Retire)
+	return p.onVersion("retire NAME VERSION",
+		"Have starts run a version no longer; runs that have it continue",
+		func(ctx context.Context, server *client.Client, name string, version int) error {
+			if err := server.Retire(ctx, name, version); err != nil {
+				return err
+			}
+			p.changed("version %d of definition %s is retired: no start runs it\n", version, name)
+			p.hint("%s", p.listsRunsOf(name, version))
+			return nil
+		})
 }
 
 func (p *program) deleteDefinition() *cobra.Command {
-	return p.onVersion("delete NAME VERSION", "Delete a version that no run has, once it is retired", "is deleted", (*client.Client).DeleteDefinition)
+	return p.onVersion("delete NAME VERSION",
+		"Delete a version that no run has, once it is retired",
+		func(ctx context.Context, server *client.Client, name string, version int) error {
+			err := server.DeleteDefinition(ctx, name, version)
+			if client.CodeOf(err) == port.Conflict {
+				return fmt.Errorf("%w\n%s", err, p.listsRunsOf(name, version))
+			} else if err != nil {
+				return err
+			}
+			p.changed("version %d of definition %s is deleted\n", version, name)
+			return nil
+		})
 }
 
+type changeVersion func(
+	ctx context.Context, server *client.Client, name string, version int,
+) error
+
 // onVersion is a verb that changes a version.
-func (p *program) onVersion(use, short, done string, change func(*client.Client, context.Context, string, int) error) *cobra.Command {
+func (p *program) onVersion(use, short string, change changeVersion) *cobra.Command {
 	return &cobra.Command{
 		Use:               use,
 		Short:             short,
@@ -143,15 +168,23 @@ func (p *program) onVersion(use, short, done string, change func(*client.Client,
 		ValidArgsFunction: p.completeDefinitions,
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			version, err := versionOf(args[1])
-			if err == nil {
-				err = change(server, command.Context(), args[0], version)
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				p.print(completion{true}, func(w io.Writer) { fmt.Fprintf(w, "version %d of definition %s %s\n", version, args[0], done) })
-			}
-			return err
+			return change(command.Context(), server, args[0], version)
 		}),
 	}
+}
+
+// changed says that a version was changed.
+func (p *program) changed(text string, args ...any) {
+	p.print(completion{true}, func(w io.Writer) { fmt.Fprintf(w, text, args...) })
+}
+
+// listsRunsOf names the command that lists the runs of a version.
+func (p *program) listsRunsOf(name string, version int) string {
+	return fmt.Sprintf("`%s list --workflow %s --definition %d` lists the runs that have it",
+		p.name, name, version)
 }
 
 func versionOf(given string) (int, error) {

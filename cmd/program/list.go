@@ -21,7 +21,9 @@ func (p *program) list() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, the latest first",
-		Args:  cobra.NoArgs,
+		Example: "  " + p.name + " list --status running\n" +
+			"  " + p.name + " list --workflow review --definition 3",
+		Args: cobra.NoArgs,
 		RunE: p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
 			var err error
 			if query.Attributes, err = attributes(given); err != nil {
@@ -34,6 +36,8 @@ func (p *program) list() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&status, "status", "", "only runs of this status")
 	flags.StringVar(&query.Workflow, "workflow", "", "only runs of this workflow")
+	flags.IntVar(&query.Definition, "definition", 0,
+		"only runs of this version of the definition that --workflow names")
 	flags.BoolVar(&query.Blocked, "blocked", false, "only runs that cannot advance")
 	flags.StringArrayVar(&given, "attribute", nil, "only runs with this attribute, NAME=VALUE")
 	flags.IntVar(&most, "limit", 50, "at most so many")
@@ -52,6 +56,15 @@ type listed struct {
 func (p *program) listRuns(command *cobra.Command, server *client.Client, query port.ListQuery, most int) error {
 	if most < 1 {
 		return misuse(command, fmt.Errorf("--limit %d: it is 1 or more", most))
+	}
+	if version := query.Definition; command.Flags().Changed("definition") {
+		switch {
+		case version < 1:
+			return misuse(command, fmt.Errorf("--definition %d: versions begin at 1", version))
+		case query.Workflow == "":
+			return misuse(command,
+				fmt.Errorf("--definition %d: name its workflow, as --workflow review", version))
+		}
 	}
 	found := listed{Runs: []*wire.Summary{}}
 	for {

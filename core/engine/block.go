@@ -53,19 +53,15 @@ func unblocks(summary *port.Summary) port.Resume {
 func (e *Engine) UnblockOlder(ctx context.Context, deployed port.Deployment) (blocked, tried int, err error) {
 	asked := !deployed.Learned
 	published := map[pin]bool{}
-	cursor := ""
-	for {
-		page, next, err := e.Directory.List(ctx, port.ListQuery{Blocked: true, Limit: ShortestPage, Cursor: cursor})
-		if err != nil {
-			return blocked, tried, err
-		}
+	all := port.ListQuery{Blocked: true, Limit: ShortestPage}
+	err = e.eachPage(ctx, all, func(page []*port.Summary) (err error) {
 		blocked += len(page)
 		var resumes, asks []port.Resume
 		for _, run := range page {
 			again := deployed.Retries(run.Blocked)
 			if !again {
 				if again, err = e.isPublished(ctx, run, published); err != nil {
-					return blocked, tried, err
+					return err
 				}
 			}
 			if again {
@@ -76,14 +72,13 @@ func (e *Engine) UnblockOlder(ctx context.Context, deployed port.Deployment) (bl
 		}
 		if len(resumes)+len(asks) > 0 {
 			if err := e.Queue.SendResumes(ctx, append(asks, resumes...)...); err != nil {
-				return blocked, tried, err
+				return err
 			}
 		}
-		if tried += len(resumes); next == "" {
-			return blocked, tried, nil
-		}
-		cursor = next
-	}
+		tried += len(resumes)
+		return nil
+	})
+	return blocked, tried, err
 }
 
 // isTaken sorts a lost race from other errors.

@@ -125,26 +125,19 @@ func (e *Engine) publishAgain(ctx context.Context, there, wanted *port.Definitio
 
 // unblockDefined has the runs of a workflow tried again that were blocked since it had no code here.
 func (e *Engine) unblockDefined(ctx context.Context, workflow string) error {
-	for cursor := ""; ; {
-		page, next, err := e.Directory.List(ctx, port.ListQuery{Workflow: workflow, Blocked: true, Limit: ShortestPage, Cursor: cursor})
-		if err != nil {
-			return err
-		}
+	blocked := port.ListQuery{Workflow: workflow, Blocked: true, Limit: ShortestPage}
+	return e.eachPage(ctx, blocked, func(page []*port.Summary) error {
 		var resumes []port.Resume
 		for _, run := range page {
 			if run.Blocked.Reason == port.ReasonUnregistered {
 				resumes = append(resumes, unblocks(run))
 			}
 		}
-		if len(resumes) > 0 {
-			if err := e.Queue.SendResumes(ctx, resumes...); err != nil {
-				return err
-			}
-		}
-		if cursor = next; next == "" {
+		if len(resumes) == 0 {
 			return nil
 		}
-	}
+		return e.Queue.SendResumes(ctx, resumes...)
+	})
 }
 
 // unblockPublished has a run tried again that was blocked for the lack of a definition, if it was
@@ -240,7 +233,7 @@ func (e *Engine) Versions(ctx context.Context, name string) ([]*port.Definition,
 	return versions, e.unavailable(err, "the versions were not listed")
 }
 
-// Retire has starts run a version no longer. Runs that have it go on.
+// Retire ends starts of a version. Runs that have it continue.
 func (e *Engine) Retire(ctx context.Context, name string, version int) error {
 	if _, err := e.foundDefinition(ctx, name, version); err != nil {
 		return err
@@ -256,23 +249,22 @@ func (e *Engine) DeleteDefinition(ctx context.Context, name string, version int)
 		return err
 	}
 	if found.Status == port.DefinitionPublished {
-		return port.Errorf(port.Conflict, "version %d of definition %q is published: retire it first", found.Version, name)
+		return port.Errorf(port.Conflict,
+			"version %d of definition %q is published: retire it first", version, name)
 	}
-	for cursor := ""; ; {
-		page, next, err := e.Directory.List(ctx, port.ListQuery{Workflow: name, Limit: LongestPage, Cursor: cursor})
-		if err != nil {
-			return e.unavailable(err, "the version was not deleted: whether runs need it was not found out")
+	users := port.ListQuery{Workflow: name, Definition: version, Limit: 1}
+	err = e.eachPage(ctx, users, func(page []*port.Summary) error {
+		if len(page) == 0 {
+			return nil
 		}
-		for _, run := range page {
-			if run.Definition == found.Version {
-				return port.Errorf(port.Conflict, "version %d of definition %q is in use: run %q has it. It can be deleted when no run has it, ended runs included",
-					found.Version, name, run.Run)
-			}
-		}
-		if cursor = next; next == "" {
-			return e.unavailable(e.Catalog.DeleteDefinition(ctx, name, found.Version), "the version was not deleted")
-		}
+		return port.Errorf(port.Conflict, "version %d of definition %q is in use: run %q has it. "+
+			"It can be deleted when no run has it, ended runs included", version, name, page[0].Run)
+	})
+	if err != nil {
+		return e.unavailable(err, "the version was not deleted: its runs were not listed")
 	}
+	err = e.Catalog.DeleteDefinition(ctx, name, version)
+	return e.unavailable(err, "the version was not deleted")
 }
 
 // pin is the version of a definition that a start runs; 0: it runs the program's own code, or waits

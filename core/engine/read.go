@@ -87,9 +87,30 @@ func (e *Engine) List(ctx context.Context, query port.ListQuery) (page []*port.S
 		query.Limit = ShortestPage
 	case query.Limit < 0 || query.Limit > LongestPage:
 		return nil, "", port.Errorf(port.TooLarge, "a page of %d runs: the limit is from 1 to %d", query.Limit, LongestPage)
+	case query.Definition < 0:
+		return nil, "", port.Errorf(port.Invalid,
+			"version %d: versions are numbered from 1", query.Definition)
+	case query.Definition > 0 && query.Workflow == "":
+		return nil, "", port.Errorf(port.Invalid,
+			"runs of version %d: name the workflow, too", query.Definition)
 	}
 	page, next, err = e.Directory.List(ctx, query)
 	return page, next, e.unavailable(err, "the runs were not listed")
+}
+
+// eachPage goes through all pages of runs that match, and ends with the first error.
+func (e *Engine) eachPage(
+	ctx context.Context, query port.ListQuery, each func(page []*port.Summary) error,
+) error {
+	for {
+		page, next, err := e.Directory.List(ctx, query)
+		if err == nil {
+			err = each(page)
+		}
+		if query.Cursor = next; err != nil || next == "" {
+			return err
+		}
+	}
 }
 
 // ActivitiesOf gives what is known of pending activities that heartbeat, run long, have failed before or are completed from

@@ -24,6 +24,8 @@ type Directory interface {
 type ListQuery struct {
 	Status   history.Status
 	Workflow string
+	// Definition is the version of the published definition that runs have.
+	Definition int
 	// Blocked: only those that are.
 	Blocked bool
 	// Attributes that must have these values. An attribute that is a list has the value of each of its elements, too.
@@ -35,7 +37,11 @@ type ListQuery struct {
 // Matches says whether a run is one to list. Attributes are the same if they differ in no more than the white space that
 // JSON allows. It knows nothing of Limit and Cursor.
 func (q ListQuery) Matches(summary *Summary) bool {
-	if q.Status != "" && summary.Status != q.Status || q.Workflow != "" && summary.Workflow != q.Workflow || q.Blocked && summary.Blocked == nil {
+	switch {
+	case q.Status != "" && summary.Status != q.Status,
+		q.Workflow != "" && summary.Workflow != q.Workflow,
+		q.Definition != 0 && summary.Definition != q.Definition,
+		q.Blocked && summary.Blocked == nil:
 		return false
 	}
 	for name, want := range q.Attributes {

@@ -45,6 +45,9 @@ func listParams() []*huma.Param {
 	return []*huma.Param{
 		queryParam("status", "Only runs of this status.", &huma.Schema{Type: huma.TypeString, Enum: statuses}, "running"),
 		queryParam("workflow", "Only runs of this workflow.", matching(plainPattern), "order"),
+		queryParam("definition",
+			"Only runs of this version of the published definition that workflow names.",
+			&huma.Schema{Type: huma.TypeInteger, Minimum: &least}, 3),
 		queryParam("blocked", "Only runs that are blocked.", &huma.Schema{Type: huma.TypeBoolean}, true),
 		queryParam("attribute", "Only runs whose attribute has this value: name=value, the value as JSON. May be given more than once; then all must match.",
 			&huma.Schema{Type: huma.TypeArray, Items: matching(attributePattern)}, []string{`customer="ada"`}),
@@ -131,6 +134,9 @@ func listRuns(c *call) error {
 		return err
 	}
 	if query.Blocked, err = c.flag("blocked"); err != nil {
+		return err
+	}
+	if query.Definition, err = c.number("definition"); err != nil {
 		return err
 	}
 	if query.Limit, err = c.number("limit"); err != nil {

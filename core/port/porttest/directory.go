@@ -68,10 +68,16 @@ var listCases = []namedCase{
 			query port.ListQuery
 			match func(i int) bool
 		}{
-			"status":     {port.ListQuery{Status: history.Completed}, func(i int) bool { return i%3 == 0 }},
-			"open":       {port.ListQuery{Status: history.Running}, func(i int) bool { return i%3 != 0 }},
-			"no such":    {port.ListQuery{Status: history.Cancelled}, func(int) bool { return false }},
-			"workflow":   {port.ListQuery{Workflow: "w1"}, func(i int) bool { return i%2 == 1 }},
+			"status":   {port.ListQuery{Status: history.Completed}, func(i int) bool { return i%3 == 0 }},
+			"open":     {port.ListQuery{Status: history.Running}, func(i int) bool { return i%3 != 0 }},
+			"no such":  {port.ListQuery{Status: history.Cancelled}, func(int) bool { return false }},
+			"workflow": {port.ListQuery{Workflow: "w1"}, func(i int) bool { return i%2 == 1 }},
+			"version": {
+				port.ListQuery{Workflow: "w0", Definition: 2}, func(i int) bool { return i%6 == 2 },
+			},
+			"no version": {
+				port.ListQuery{Workflow: "w0", Definition: 3}, func(int) bool { return false },
+			},
 			"blocked":    {port.ListQuery{Blocked: true}, func(i int) bool { return i%5 == 0 }},
 			"attribute":  {port.ListQuery{Attributes: blue}, func(i int) bool { return i%4 == 0 }},
 			"another":    {port.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"red"`)}}, func(int) bool { return false }},
@@ -180,7 +186,7 @@ func (s *subject) population() (ids []string) {
 	s.t.Helper()
 	for i := range 25 {
 		summary := newSummary(fmt.Sprint("r", i))
-		summary.Workflow = fmt.Sprint("w", i%2)
+		summary.Workflow, summary.Definition = fmt.Sprint("w", i%2), i%3
 		summary.Started = epoch.Add(time.Duration(i*7%25) * time.Nanosecond) // not in order of creation
 		if i%4 == 0 {
 			summary.Attributes = history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(fmt.Sprint(i)), "tags": history.Payload(`["a","b"]`)}

@@ -111,6 +111,9 @@ func (c *Client) List(ctx context.Context, query port.ListQuery) (*wire.Page, er
 	if query.Blocked {
 		values.Set("blocked", "true")
 	}
+	if query.Definition != 0 {
+		values.Set("definition", number(query.Definition))
+	}
 	if query.Limit != 0 {
 		values.Set("limit", number(query.Limit))
 	}

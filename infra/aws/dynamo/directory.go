@@ -21,10 +21,11 @@ const (
 	candidates = 1000
 )
 
-// List reads the latest rows of an index, shard by shard, merges them (merge.go), and reads their summaries: which rows say
-// what was so a moment ago. Status and blocked runs are found by an index; workflows are compared with what the index has;
-// attributes are compared with the summaries. A page holds 1,000 runs and about 4 MB at most, and may hold few, or none,
-// where many had to be read to find those that match: the next page goes on from there.
+// List reads the latest rows of an index, shard by shard, merges them (merge.go), and reads their
+// summaries, since the rows are those of a moment ago. An index finds runs by status, and blocked
+// runs. List compares workflows with the index, and attributes and versions with the summaries. A
+// page holds 1,000 runs and about 4 MB at most. It may hold few runs, or none, where List had to
+// read many to find those that match: the next page continues from there.
 //
 // An index follows the table after a moment, so a run that was created or has ended just now may be missing.
 func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
@@ -42,7 +43,7 @@ func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Su
 	looked, size := 0, 0
 	for looked < candidates && size < listBytes {
 		wanted := min(limit-len(page), readsInBatch)
-		if len(query.Attributes) > 0 {
+		if len(query.Attributes) > 0 || query.Definition != 0 {
 			wanted = readsInBatch
 		}
 		places, err := m.next(ctx, wanted)

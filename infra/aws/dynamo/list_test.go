@@ -107,6 +107,9 @@ func TestListingIsWhole(t *testing.T) {
 			summary.Workflow = "rare"
 		}
 		if random.IntN(4000) == 0 {
+			summary.Definition = 3
+		}
+		if random.IntN(4000) == 0 {
 			summary.Attributes = history.Attributes{"n": history.Payload(`1`)}
 		}
 		all = append(all, summary)
@@ -121,6 +124,7 @@ func TestListingIsWhole(t *testing.T) {
 	for _, query := range []port.ListQuery{
 		{Status: history.Failed}, {Limit: 1000}, {Limit: 777, Status: history.Completed}, {Limit: 700, Workflow: "w1"}, {Workflow: "rare"}, {Limit: 3, Attributes: one},
 		{Limit: 7, Workflow: "rare", Status: history.Failed}, {Workflow: "none"}, {Status: history.Cancelled}, {Workflow: "w0", Attributes: one},
+		{Limit: 5, Workflow: "w0", Definition: 3},
 	} {
 		var want, got []string
 		for _, summary := range all {

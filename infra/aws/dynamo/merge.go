@@ -64,7 +64,7 @@ func (s *Store) newMerge(query port.ListQuery, at string, limit int) *merge {
 		}
 	}
 	m.rows = int32(max(fewestRows, 2*limit/len(m.streams)))
-	if query.Workflow != "" || len(query.Attributes) > 0 {
+	if query.Workflow != "" || query.Definition != 0 || len(query.Attributes) > 0 {
 		m.rows = max(m.rows, filteredRows)
 	}
 	return m

@@ -18,9 +18,10 @@ const (
 	listBytes   = 4 << 20 // of the summaries in a page, and then one more
 )
 
-// List looks at no more than 128 rows at a time, and lets a group of writers have its turn in between. Status, workflow and blocked runs
-// have an index each; attributes are compared with what the index gives. A page holds at most 1,000 runs and about 4 MB:
-// it may be shorter than asked for.
+// List reads at most 128 rows at a time, and lets a group of writers have its turn in between.
+// Status, workflow and blocked runs have an index each. List compares attributes and versions with
+// the rows that the index gives. A page holds at most 1,000 runs and about 4 MB: it may be shorter
+// than the limit.
 func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
 	l := &listing{query: query, at: spot{math.MaxInt64, math.MaxInt64}, limit: min(query.Limit, maxPage)}
 	if l.limit <= 0 {
@@ -143,7 +144,9 @@ const shortSummary = "CASE WHEN length(summary) <= 65536 THEN summary END, " + b
 
 // Each of these reads one index backwards.
 const (
-	listColumns  = "SELECT number, started, status, workflow, block IS NOT NULL, attributes FROM run INDEXED BY "
+	listColumns = "SELECT number, started, status, workflow, block IS NOT NULL, attributes, " +
+		"CASE WHEN ? AND json_valid(CAST(summary AS TEXT)) " + // the version, if it is asked for
+		"THEN json_extract(CAST(summary AS TEXT), '$.definition') END FROM run INDEXED BY "
 	listOrder    = "(started, number) < (?, ?) ORDER BY started DESC, number DESC LIMIT ?"
 	listBlocked  = listColumns + "run_blocked WHERE block IS NOT NULL AND " + listOrder
 	listWorkflow = listColumns + "run_workflow WHERE workflow = ? AND " + listOrder
@@ -152,16 +155,18 @@ const (
 )
 
 func (l *listing) statement() (text string, args []any) {
-	order := []any{l.at.started, l.at.number, int64(scanned)}
+	args = []any{l.query.Definition != 0}
 	switch {
 	case l.query.Blocked:
-		return listBlocked, order
+		text = listBlocked
 	case l.query.Workflow != "":
-		return listWorkflow, append([]any{l.query.Workflow}, order...)
+		text, args = listWorkflow, append(args, l.query.Workflow)
 	case l.query.Status != "":
-		return listStatus, append([]any{string(l.query.Status)}, order...)
+		text, args = listStatus, append(args, string(l.query.Status))
+	default:
+		text = listAll
 	}
-	return listAll, order
+	return text, append(args, l.at.started, l.at.number, int64(scanned))
 }
 
 // matches makes as much of a summary as the query asks for.
@@ -169,6 +174,9 @@ func (l *listing) matches(row []driver.Value) bool {
 	summary := &port.Summary{Status: history.Status(row[2].(string)), Workflow: row[3].(string)}
 	if row[4] == int64(1) {
 		summary.Blocked = &port.Block{}
+	}
+	if version, ok := row[6].(int64); ok {
+		summary.Definition = int(version)
 	}
 	if text, _ := row[5].([]byte); len(l.query.Attributes) > 0 && text != nil && json.Unmarshal(text, &summary.Attributes) != nil {
 		return false
