@@ -1,13 +1,17 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +22,7 @@ import (
 
 // worker serves example services.
 func (p *program) worker() *cobra.Command {
-	config := worker.Config{}
+	registry, url := "", ""
 	command := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker with the example services transform, sum and route",
@@ -26,25 +30,28 @@ func (p *program) worker() *cobra.Command {
 			"transform: a string as params.op says, upper or lower; a number times params.mul. " +
 			"sum: the sum of a list's numbers, and of its texts that are numbers. " +
 			"route: an object with the action params.action, else goB.\n\n" +
-			"It registers with the server at --registry, and says each 5 s that it is there. A server that asks for a token " +
-			"takes one of the role worker, from --token-file or the variable " + tokenVariable + ". If the port of --url is in use, it takes another one.",
+			"It registers with the server, and says each 5 s that it is there. A server that asks for a token " +
+			"takes one of the role worker, from --token-file or the variable " + tokenVariable + ". " +
+			"Requests to a deployed API are signed. If the port of --url is in use, it takes another one.",
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return p.runWorker(command.Context(), config)
+		RunE: func(command *cobra.Command, args []string) error {
+			p.address = cmp.Or(registry, p.address, os.Getenv("REGISTRY_URL"))
+			return p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
+				return p.runWorker(command.Context(), server, url)
+			})(command, args)
 		},
 	}
-	command.Flags().StringVar(&config.Registry, "registry", "", "the URL of the server (default $REGISTRY_URL, else http://"+defaultAddress+")")
-	command.Flags().StringVar(&config.URL, "url", "", "where the server calls this worker (default $WORKER_URL, else http://127.0.0.1 with a free port)")
+	command.Flags().StringVar(&registry, "registry", "", "the URL of the server (default --address, else $REGISTRY_URL, else $REPRISE_ADDRESS)")
+	command.Flags().StringVar(&url, "url", "", "where the server calls this worker (default $WORKER_URL, else http://127.0.0.1 with a free port)")
 	return command
 }
 
-func (p *program) runWorker(ctx context.Context, config worker.Config) (err error) {
-	if config.Token, err = p.clientToken(); err != nil {
-		return err
-	}
-	config.PlainHTTP = p.plainHTTP
-	config.Logger = p.logger()
-	w := worker.New(config)
+func (p *program) runWorker(ctx context.Context, server *client.Client, url string) error {
+	const longest = 10 * time.Second // that one request may take
+	w := worker.New(worker.Config{Registry: server.Address(), URL: url, Logger: p.logger(),
+		HTTP:      &http.Client{Timeout: longest, Transport: server.Transport()},
+		PlainHTTP: true, // else there would be no client
+	})
 	worker.Handle(w, "transform", transform)
 	worker.Handle(w, "sum", sum)
 	worker.Handle(w, "route", route)

@@ -78,6 +78,30 @@ func TestAWorkerTakesOver(t *testing.T) {
 	require.Contains(t, history, "connection refused")
 }
 
+// TestAWorkerSigns: a worker registers with a deployed API, which its environment names.
+func TestAWorkerSigns(t *testing.T) {
+	seen := make(chan string, 1)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case seen <- r.URL.Path + " " + r.Header.Get("Authorization"):
+		default: // a heartbeat
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer api.Close()
+	t.Setenv("REPRISE_ADDRESS", api.URL+"/live")
+	t.Setenv("REPRISE_SIGN", "eu-west-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	runWorker(t)
+	select {
+	case got := <-seen:
+		require.Contains(t, got, "/live/v1/workers AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "the worker did not register")
+	}
+}
+
 // S4.2: the registry outlives a restart of the server, and a worker is known by its heartbeat. A worker
 // that does not answer fails the call, and one that stops in good order is gone at once.
 func TestWorkersOutliveTheServer(t *testing.T) {

@@ -29,17 +29,19 @@ var encodings = sync.Pool{New: func() any {
 func (c *call) answer(status int, body any) error {
 	e := encode(body)
 	defer e.free()
-	if err := c.checkLength(e); err != nil {
-		return err
+	if e.err == nil {
+		if err := c.checkLength(e.text.Len()); err != nil {
+			return err
+		}
 	}
 	e.write(c.w, status, "application/json")
 	return nil
 }
 
 // checkLength says of an answer that it is longer than answers may be here.
-func (c *call) checkLength(e *encoding) error {
-	size, most := e.text.Len(), c.config.LongestAnswer
-	if most == 0 || size <= most || e.err != nil {
+func (c *call) checkLength(size int) error {
+	most := c.config.LongestAnswer
+	if most == 0 || size <= most {
 		return nil
 	}
 	done := "the"

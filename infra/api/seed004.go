@@ -106,7 +106,7 @@ func (c *call) answerSeed(body any) error {
 	if e.err != nil {
 		return e.err
 	}
-	if err := c.checkLength(e); err != nil {
+	if err := c.checkLength(e.text.Len()); err != nil {
 		return err
 	}
 	if err := c.holdAnswer(e.text.Len()); err != nil {
