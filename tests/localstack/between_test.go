@@ -42,12 +42,14 @@ func (d *death) String() string {
 // TestKilledBetweenCalls kills functions between each pair of their external calls, one process of one run at a time. Which calls
 // there are is taken from runs without a kill. All runs end as those did, and leave nothing behind.
 //
-// It kills at some of these places, drawn with BETWEEN_SEED; with BETWEEN_KILLS=all, at each.
+// It kills at some of these places, drawn with BETWEEN_SEED, and at each node of the flow; with
+// BETWEEN_KILLS=all, at each place.
 func TestKilledBetweenCalls(t *testing.T) {
 	t.Parallel() // it waits for visibility timeouts
 	if trial.proxy == nil {
 		t.Skip("functions run in containers here")
 	}
+	publish(t, "all-kinds", allKinds)
 	deaths := possibleDeaths(t)
 	chosen := choose(t, deaths)
 	// A call may be missing where messages came together that had come apart; then its place is tried again.
@@ -111,9 +113,19 @@ func choose(t *testing.T, all []*death) (chosen []*death) {
 		if name := all[i].scenario.name; some[name] > 0 {
 			some[name]--
 			chosen = append(chosen, all[i])
+		} else if atNode(all[i]) {
+			chosen = append(chosen, all[i])
 		}
 	}
 	return chosen
+}
+
+// atNode says whether a death is one of those that meet each node of the flow: as soon as a record has
+// its decision, and when its service has answered.
+func atNode(d *death) bool {
+	decided := d.place.function == "activate" && strings.HasSuffix(d.place.operation, " log") && d.after
+	answered := d.place.function == "task" && d.place.operation == "PutItem new" && !d.after
+	return d.scenario.name == "flow" && (decided || answered)
 }
 
 // dieAll plays a scenario for each death that has not come yet, several at a time.

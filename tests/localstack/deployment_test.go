@@ -39,7 +39,7 @@ const (
 // options of the template that LocalStack is to take, as CloudFormation does.
 var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "DeadletterTimeout=10", "ResumesVisibility=20", "TasksVisibility=15", "DeadVisibility=20",
 	"Variables=STAGE=trial,GREETING=hello", "Tracing=Active", "AccessLog=true", "WarmWrites=5000", "ApiConcurrency=20",
-	"AllowWorkers=loopback", "WorkerTTL=20"}
+	"AllowWorkers=loopback", "WorkerTTL=60"}
 
 // deployment is a module of somebody else's, deployed with this project's template.
 type deployment struct {

@@ -52,5 +52,9 @@ func runTests(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, trial.close()) }()
+	if trial.proxy != nil {
+		stop := trial.work(ctx)
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	return m.Run(), nil
 }

@@ -33,6 +33,7 @@ type scenario struct {
 
 var scenarios = []scenario{
 	{"life", []string{"api", "activate", "task"}, driveLife, history.Completed, `"noted one two, bye 4 one"`},
+	{"flow", []string{"activate", "task"}, driveFlow, history.Completed, allKindsResult},
 	{"long payload", []string{"activate", "task"}, drivePayload, history.Completed, `40000`},
 	{"long timer", []string{"timer"}, driveTimer, history.Completed, ""},
 	{"dead task", []string{"deadletter"}, driveDeadTask, history.Failed, ""},
