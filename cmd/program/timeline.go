@@ -157,7 +157,7 @@ func (t *timeline) command(command history.Command) {
 	case *history.StartTimer:
 		t.begin(command, "timer "+nominal(command.Duration))
 	case *history.StartChild:
-		h := t.begin(command, "child "+command.Workflow)
+		h := t.begin(command, "child "+command.Workflow+inVersion(command.Definition))
 		h.what += " " + t.childID(command)
 	case *history.CancelActivity:
 		t.stop(command, map[bool]string{true: "left to itself", false: "asked to stop"}[command.Abandoned], command.Abandoned)
@@ -191,10 +191,22 @@ func (t *timeline) close(command history.Terminal) {
 	case *history.TerminateRun:
 		t.line(status, "")
 	case *history.ContinueAsNew:
-		t.line(status, strings.TrimSpace("input "+brief(command.Input)))
+		t.line(status+inVersion(command.Definition),
+			strings.TrimSpace("input "+brief(command.Input)))
 	default:
 		t.line(status, "")
 	}
+}
+
+// inVersion names the version that a command asks for; "" where it leaves it to the engine.
+func inVersion(version int) string {
+	switch version {
+	case 0:
+		return ""
+	case history.LatestDefinition:
+		return " (latest version)"
+	}
+	return fmt.Sprintf(" (version %d)", version)
 }
 
 func activityName(command *history.ScheduleActivity) string {

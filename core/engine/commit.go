@@ -324,9 +324,10 @@ func (v *visit) closing(commit *port.Commit, command history.Terminal) {
 	started := history.NewStarted(commit.Generation+1, next.Workflow, next.Input, v.e.seed())
 	started.Parent, started.Attributes = l.exec.Started().Parent, commit.Summary.Attributes
 	started.Signals = l.exec.Unread()
-	if next.Workflow == l.summary.Workflow { // it keeps its version
+	if started.Definition = max(0, next.Definition); next.Definition == 0 { // it keeps its version
 		started.Definition = l.definition
 	}
+	commit.Summary.Definition = started.Definition
 	l.ledger.handOn(started, commit.Record, v.e.config)
 	item := v.e.newItem(started, started.Generation, true)
 	commit.Next = &item

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +20,22 @@ import (
 )
 
 // A source of these tests is a list of words: "double" doubles the number that the workflow has,
-// "wait" waits for a signal, "again" continues as new once, "child NAME" starts a child.
+// "wait" waits for a signal, "again" continues as new once, "child NAME" starts a child. "again"
+// and "child NAME" may name a version.
 func interpretWords(name, source string) (workflow.Definition, error) {
 	words := strings.Split(source, ", ")
+	known := []string{"double", "wait", "again", "child"}
 	for _, word := range words {
-		if verb, _, _ := strings.Cut(word, " "); verb != "double" && verb != "wait" && verb != "again" && verb != "child" {
+		if verb, _, _ := strings.Cut(word, " "); !slices.Contains(known, verb) {
 			return nil, fmt.Errorf("the word %q is not known", word)
 		}
+	}
+	versionOf := func(given string) int {
+		if given == "latest" {
+			return workflow.LatestDefinition
+		}
+		version, _ := strconv.Atoi(given)
+		return version
 	}
 	var run func(ctx workflow.Context, n int) (int, error)
 	run = func(ctx workflow.Context, n int) (int, error) {
@@ -37,10 +48,14 @@ func interpretWords(name, source string) (workflow.Definition, error) {
 				_, err = workflow.AwaitSignal(ctx, goSignal)
 			case "again":
 				if n < 100 {
-					return workflow.ContinueAsNew(ctx, run, n+100)
+					options := workflow.ContinueOptions{Definition: versionOf(of)}
+					return workflow.ContinueAsNewWith(ctx, options, run, n+100)
 				}
 			case "child":
-				n, err = workflow.ExecuteChild(ctx, workflow.Declare[int, int](of), n)
+				child, version, _ := strings.Cut(of, " ")
+				options := workflow.ChildOptions{Definition: versionOf(version)}
+				n, err = workflow.ExecuteChild(ctx, workflow.Declare[int, int](child).With(options),
+					n)
 			}
 			if err != nil {
 				return 0, err
@@ -134,6 +149,100 @@ func TestContinueAsNewKeepsTheVersion(t *testing.T) {
 		require.Equal(w.t, 2, w.summary("a").Generation)
 		w.signal("a", "s2", "go", `"x"`)
 		w.result("a", "202")
+	})
+}
+
+func TestContinueAsNewInAnotherVersion(t *testing.T) {
+	for to, c := range map[string]struct {
+		version int
+		result  string
+	}{
+		"":       {1, "101"},
+		"1":      {1, "101"},
+		"2":      {2, "202"},
+		"latest": {3, "404"},
+	} {
+		publishing(t, func(w *world) {
+			w.publish("main", "wait, again "+to)
+			w.start("a", "main", "1")
+			w.settle()
+			w.publish("main", "double")
+			w.publish("main", "double, double")
+			w.signal("a", "s", "go", `"x"`)
+			w.settle()
+			require.Equal(w.t, 2, w.summary("a").Generation)
+			if c.version == 1 {
+				w.signal("a", "s2", "go", `"x"`)
+			}
+			w.result("a", c.result)
+			w.pinnedTo("a", c.version)
+		})
+	}
+}
+
+// TestAVersionThatIsNotThere: a run that continues in it, and a child of it, wait until it is.
+func TestAVersionThatIsNotThere(t *testing.T) {
+	for source, waits := range map[string]string{"again 2": "r", "child main 2": "r.1.0"} {
+		publishing(t, func(w *world) {
+			w.publish("main", source)
+			w.start("r", "main", "1")
+			w.settle()
+			require.NotNil(w.t, w.summary(waits).Blocked)
+			require.Contains(w.t, w.summary(waits).Blocked.Message,
+				`needs version 2 of definition "main"`)
+			w.publish("main", "double")
+			w.settle()
+			require.Equal(w.t, history.Completed, w.summary("r").Status, w.show("r"))
+		})
+	}
+}
+
+// TestContinueAsNewWithoutALatestVersion: the run waits for one, and is not tried before.
+func TestContinueAsNewWithoutALatestVersion(t *testing.T) {
+	publishing(t, func(w *world) {
+		w.publish("main", "wait, again latest")
+		w.start("r", "main", "1")
+		w.settle()
+		retire := func(ctx context.Context, e *engine.Engine) error {
+			return e.Retire(ctx, "main", 1)
+		}
+		require.NoError(w.t, w.api(retire))
+		w.signal("r", "s", "go", `"x"`)
+		w.isBlocked(port.ReasonUnregistered,
+			`workflow "main" is neither registered here nor published`)
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			blocked, tried, err := e.UnblockOlder(ctx, port.Deployment{Version: "1"})
+			require.Equal(w.t, []int{1, 0}, []int{blocked, tried})
+			return err
+		}))
+		w.publish("main", "double")
+		w.result("r", "202")
+		w.pinnedTo("r", 2)
+	})
+}
+
+func TestAVersionThatCannotBe(t *testing.T) {
+	for _, source := range []string{"again -2", "child main -2"} {
+		publishing(t, func(w *world) {
+			w.publish("main", source)
+			w.start("a", "main", "1")
+			w.settle()
+			require.Equal(w.t, history.Failed, w.summary("a").Status)
+			require.ErrorContains(w.t, w.summary("a").Failure,
+				"Definition is -2: use a version from 1")
+		})
+	}
+}
+
+func TestAChildOfAnotherVersion(t *testing.T) {
+	publishing(t, func(w *world) {
+		w.publish("part", "double")
+		w.publish("part", "double, double")
+		w.publish("main", "child part 1, child part latest")
+		w.start("a", "main", "1")
+		w.result("a", "8")
+		w.pinnedTo("a.1.0", 1)
+		w.pinnedTo("a.1.1", 2)
 	})
 }
 
@@ -362,8 +471,8 @@ func TestReplayEachKnowsPublishedVersions(t *testing.T) {
 	})
 }
 
-// A query makes a run in memory before its first record, with the version of that moment. The record
-// pins the run to the version that it really runs.
+// A query makes a run in memory before its first record, with the version of that moment. The
+// record pins the run to the version that it really runs.
 func TestAQueryBeforeTheFirstRecordPinsNothingWrong(t *testing.T) {
 	publishing(t, func(w *world) {
 		w.start("a", "main", "1")
@@ -386,7 +495,8 @@ func TestAQueryBeforeTheFirstRecordPinsNothingWrong(t *testing.T) {
 	})
 }
 
-// TestPublishedWhileAnIndexLags: the publisher's list does not show the run that was blocked just now.
+// TestPublishedWhileAnIndexLags: the publisher's list does not show the run that was blocked just
+// now.
 func TestPublishedWhileAnIndexLags(t *testing.T) {
 	publishing(t, func(w *world) {
 		w.start("r", "main", "1")

@@ -265,8 +265,11 @@ func (e *Engine) firing(timer port.DueTimer, left time.Duration) port.Resume {
 // child starts a child run: summary and start in one transaction, if there is none; then a resume.
 func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
-	summary := &port.Summary{Run: childID(command, parent), Workflow: command.Workflow, Generation: 1, Status: history.Running,
-		Started: o.e.Clock.Now(), Input: command.Input, Attributes: command.Attributes, Parent: parent}
+	summary := &port.Summary{
+		Run: childID(command, parent), Workflow: command.Workflow, Definition: command.Definition,
+		Generation: 1, Status: history.Running, Started: o.e.Clock.Now(), Input: command.Input,
+		Attributes: command.Attributes, Parent: parent,
+	}
 	err := o.e.create(ctx, summary, o.e.startItem(summary))
 	if errors.Is(err, port.ErrTaken) {
 		return o.childTaken(ctx, command, summary)

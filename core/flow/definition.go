@@ -74,9 +74,10 @@ type Node struct {
 	Service  string
 	Services []string
 	// Workflow is the name of the Go workflow or the published definition that a subflow runs as a
-	// child; empty if it has a flow of its own.
-	Workflow string
-	Subflow  *Definition
+	// child; empty if it has a flow of its own. Definition is the version; zero: the latest.
+	Workflow   string
+	Definition int
+	Subflow    *Definition
 
 	Cases         []Case
 	DefaultAction string

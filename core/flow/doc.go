@@ -55,8 +55,9 @@
 //     and [MaxRunning] at a time.
 //   - subflow runs a flow inside this one, with a shared state of its own that becomes the
 //     result. Its node's input is $input to the prep of the nodes inside. With "workflow", it
-//     runs a child run instead: of a published flow, or of a Go workflow. The input of the child
-//     is the node's input, or the params if the node is without prep.
+//     runs a child run instead: of a published flow, or of a Go workflow. Of a published flow, it
+//     runs the latest version, or the version that "definition" names. The input of the child is
+//     the node's input, or the params if the node is without prep.
 //   - timer waits for params.delay_ms.
 //   - wait_event waits until the value that params.signal_key refers to is there, approval until
 //     that of params.approval_key is. With params.timeout_ms, they fail after that time. A

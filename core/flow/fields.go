@@ -21,6 +21,7 @@ var fields = map[string][]Kind{
 	"service":           {Executor, Foreach},
 	"parallel_services": {Parallel},
 	"workflow":          {Subflow},
+	"definition":        {Subflow},
 	"subflow":           {Subflow},
 	"choice_cases":      {Choice},
 	"default_action":    {Choice},
@@ -43,7 +44,8 @@ const (
 	mostRetries  = 1000
 	mostAttempts = 1000
 	// MaxCalls is how many calls one foreach or parallel makes at most.
-	MaxCalls = 10_000
+	MaxCalls    = 10_000
+	mostVersion = 1_000_000_000
 )
 
 // readField reads a field that the node's kind has. Its value is not null.
@@ -79,6 +81,8 @@ func (p *parser) readField(n *Node, name string, v value, at *place, nested int)
 // readSetting reads a field that is one number, word or boolean.
 func (p *parser) readSetting(n *Node, name string, v value, at *place) {
 	switch name {
+	case "definition":
+		n.Definition = p.int(v, at, 0, mostVersion)
 	case "max_retries":
 		n.MaxRetries = p.int(v, at, 0, mostRetries)
 	case "wait_ms":
@@ -223,6 +227,10 @@ func (p *parser) complete(n *Node, at *place) {
 			p.add(at,
 				"a subflow needs either \"subflow\", with a flow, or \"workflow\", with the name "+
 					"of a published flow or a Go workflow")
+		}
+		if n.Definition > 0 && n.Workflow == "" {
+			p.add(at.at("definition"),
+				"the version is that of \"workflow\", which names a published flow: name it, too")
 		}
 	case Parallel:
 		p.servicesInParams(n, at.at("params").at("services"))

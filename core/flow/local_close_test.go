@@ -15,7 +15,6 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/local"
-	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
 
 // S4.2 S4.28: a server that is closed in the middle of each call makes the call again when it is
@@ -43,12 +42,8 @@ func TestClosedInEachCall(t *testing.T) {
 	}
 	folder := t.TempDir()
 	open := func() *local.Node {
-		store, err := sqlite.Open(folder, sqlite.Options{})
-		require.NoError(t, err)
-		n, err := local.Start(t.Context(), local.Config{Store: store, DataFolder: folder, Definitions: []workflow.Definition{
-			mustFlow(allKinds), interrupted("sum", sum), interrupted("transform", transform)}})
-		require.NoError(t, err)
-		return n
+		return openNode(t, folder,
+			mustFlow(allKinds), interrupted("sum", sum), interrupted("transform", transform))
 	}
 	n := open()
 	defer func() { require.NoError(t, n.Close()) }()

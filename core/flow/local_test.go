@@ -14,6 +14,7 @@ import (
 	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
+	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 )
@@ -30,17 +31,26 @@ func served(name string, do func(int, flow.Call) (any, error)) workflow.Definiti
 	})
 }
 
+// openNode opens a server over a folder.
+func openNode(t *testing.T, folder string, definitions ...workflow.Definition) *local.Node {
+	t.Helper()
+	store, err := sqlite.Open(folder, sqlite.Options{})
+	require.NoError(t, err)
+	n, err := local.Start(t.Context(), local.Config{
+		Store: store, DataFolder: folder, Definitions: definitions,
+		Interpreters: frontend.Interpreters(),
+	})
+	require.NoError(t, err)
+	return n
+}
+
 // S4.2 S4.57: on a real server, which is closed and opened again while the flow waits, all kinds run,
 // and the shared state is that of an undisturbed run.
 func TestOnALocalNode(t *testing.T) {
 	folder := t.TempDir()
 	open := func() *local.Node {
-		store, err := sqlite.Open(folder, sqlite.Options{})
-		require.NoError(t, err)
-		n, err := local.Start(t.Context(), local.Config{Store: store, DataFolder: folder, Definitions: []workflow.Definition{
-			mustFlow(allKinds), served("sum", sum), served("transform", transform)}})
-		require.NoError(t, err)
-		return n
+		return openNode(t, folder, mustFlow(allKinds), served("sum", sum),
+			served("transform", transform))
 	}
 	n := open()
 	defer func() { require.NoError(t, n.Close()) }()
@@ -72,12 +82,7 @@ func TestOnALocalNode(t *testing.T) {
 // S4.7: a flow is published to a running system. Each run keeps the version that it started with; a
 // malformed definition is refused with all places, and nothing of it is stored.
 func TestPublishedFlow(t *testing.T) {
-	folder := t.TempDir()
-	store, err := sqlite.Open(folder, sqlite.Options{})
-	require.NoError(t, err)
-	n, err := local.Start(t.Context(), local.Config{Store: store, DataFolder: folder, Definitions: []workflow.Definition{served("transform", transform)},
-		Interpreters: map[string]engine.Interpreter{"flow": flow.Interpret}})
-	require.NoError(t, err)
+	n := openNode(t, t.TempDir(), served("transform", transform))
 	defer func() { require.NoError(t, n.Close()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -96,7 +101,8 @@ func TestPublishedFlow(t *testing.T) {
 			return err == nil && len(summary.State) > 0
 		}, time.Minute, 5*time.Millisecond)
 	}
-	_, _, err = n.Publish(ctx, engine.PublishRequest{Name: "published", Kind: "flow", Source: `{"start": "x", "nodes": {"n": {"kind": "exec"}}}`})
+	_, _, err := n.Publish(ctx, engine.PublishRequest{Name: "published", Kind: "flow",
+		Source: `{"start": "x", "nodes": {"n": {"kind": "exec"}}}`})
 	require.ErrorContains(t, err, "/nodes/n/kind")
 	require.ErrorContains(t, err, "/start")
 	for version := 1; version <= 2; version++ {
@@ -106,5 +112,39 @@ func TestPublishedFlow(t *testing.T) {
 		summary, err := n.Wait(ctx, run)
 		require.NoError(t, err)
 		require.JSONEq(t, fmt.Sprintf(`{"go": 1, "out": %d}`, 30*version), string(summary.Result))
+	}
+}
+
+// S4.48: a subflow runs the latest version of a published flow, or the one that its node names.
+func TestSubflowInAVersion(t *testing.T) {
+	n := openNode(t, t.TempDir(), served("transform", transform))
+	defer func() { require.NoError(t, n.Close()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	publish := func(name, source string) {
+		t.Helper()
+		request := engine.PublishRequest{Name: name, Kind: "flow", Source: source}
+		_, created, err := n.Publish(ctx, request)
+		require.NoError(t, err)
+		require.True(t, created)
+	}
+	for _, factor := range []int{10, 20} {
+		publish("part", one(fmt.Sprintf(`"service": "transform", "params": {"mul": %d},
+			"prep": {"input_key": "$params.x"}, "post": {"output_key": "y"}`, factor)))
+	}
+	for version, result := range map[string]string{
+		"":                 `{"out": {"y": 60}}`,
+		`"definition": 1,`: `{"out": {"y": 30}}`,
+		`"definition": 2,`: `{"out": {"y": 60}}`,
+	} {
+		publish("outer", one(`"kind": "subflow", "workflow": "part", `+version+`
+			"post": {"output_key": "out"}`))
+		started, _, err := n.Start(ctx, engine.StartRequest{
+			Workflow: "outer", Input: history.Payload(`{"x": 3}`),
+		})
+		require.NoError(t, err)
+		ended, err := n.Wait(ctx, started.Run)
+		require.NoError(t, err)
+		require.JSONEq(t, result, string(ended.Result), version)
 	}
 }

@@ -32,16 +32,6 @@ func MustWorkflow(name string, source []byte) *Payloads {
 	return w
 }
 
-// Interpret makes a workflow of a published definition: it is what an engine needs to run
-// definitions of the kind "flow". The error is of type [Problems].
-func Interpret(name, source string) (workflow.Definition, error) {
-	d, err := Parse([]byte(source))
-	if err != nil {
-		return nil, err
-	}
-	return d.Workflow(name), nil
-}
-
 // Workflow makes a workflow of the definition.
 func (d *Definition) Workflow(name string) *Payloads {
 	return workflow.New(name, d.run)

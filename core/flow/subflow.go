@@ -73,7 +73,8 @@ func (v *visit) child() (json.RawMessage, *NodeFailure, error) {
 	}
 	row := v.row(v.ctx, RowOK, 1+v.frame.Now.Retries)
 	row.Started = workflow.Now(v.ctx)
-	child := workflow.Declare[history.Payload, history.Payload](v.node.Workflow)
+	child := workflow.Declare[history.Payload, history.Payload](v.node.Workflow).
+		With(workflow.ChildOptions{Definition: v.node.Definition})
 	result, err := workflow.ExecuteChild(v.ctx, child, history.Payload(input))
 	if err := v.ctx.Err(); err != nil {
 		return nil, nil, err

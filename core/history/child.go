@@ -6,6 +6,8 @@ type StartChild struct {
 	Run      string // id of the child; empty: made of the parent's id and the sequence number
 	Workflow string
 	Input    Payload
+	// Definition is the version of the published definition that the child runs. Zero: the latest.
+	Definition int
 	// ParentClosePolicy says what becomes of the child when its parent closes before it.
 	ParentClosePolicy ParentClosePolicy
 	Attributes        Attributes
@@ -22,7 +24,10 @@ const (
 
 func (*StartChild) Kind() string { return "start-child" }
 func (c *StartChild) Fields() []Field {
-	return []Field{{"workflow", c.Workflow}, {"run", c.Run}, {"input", string(c.Input)}, {"on-close", string(c.ParentClosePolicy)}}
+	return []Field{
+		{"workflow", c.Workflow}, {"run", c.Run}, {"input", string(c.Input)},
+		{"on-close", string(c.ParentClosePolicy)}, {"version", versionText(c.Definition)},
+	}
 }
 
 func (c *StartChild) write(w *writer) {
@@ -30,6 +35,7 @@ func (c *StartChild) write(w *writer) {
 	w.text("workflow", c.Workflow)
 	w.textIf("run", c.Run)
 	w.payloadIf("input", c.Input)
+	w.intIf("definition", int64(c.Definition))
 	w.textIf("onClose", string(c.ParentClosePolicy))
 	c.Attributes.writeIf(w)
 }
@@ -44,6 +50,8 @@ func (c *StartChild) read(key []byte, r *reader) {
 		c.Run = r.text()
 	case "input":
 		c.Input = r.payload()
+	case "definition":
+		c.Definition = int(r.int())
 	case "onClose":
 		c.ParentClosePolicy = ParentClosePolicy(r.name())
 	case "attributes":

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Started is the first event of a generation. [NewStarted] makes one.
 type Started struct {
@@ -19,7 +22,8 @@ type Started struct {
 	Parent *Parent
 	// Attributes that the run begins with.
 	Attributes Attributes
-	// Signals that the generation before had received and not yet taken, in order (continue-as-new).
+	// Signals that the generation before had received and not yet taken, in order
+	// (continue-as-new).
 	Signals []*SignalReceived
 	// Origin is the generation in which the run began that this one is of, if its id was used
 	// before. Zero: the first.
@@ -28,16 +32,18 @@ type Started struct {
 	// last, so that a repeated one is known (PROTOCOL.md rule 6): see [MessageName]. In logs from
 	// before, it lists ids alone.
 	Mail []string
-	// Forgot is until when more mail was taken than Mail lists: what was sent before may be some of it, come again. Zero: it
-	// lists all.
+	// Forgot is until when more messages were taken than Mail lists: an earlier message may be one
+	// of these, repeated. Zero: it lists all.
 	Forgot time.Time
 	// Logs says which logs of earlier generations there are. Nil: all.
 	Logs *Logs
-	// Base is where a reset run goes on: its log begins with the records of an earlier generation, and this event comes
-	// after them. Then only the seed and the letters count: a run that was reset does not draw again what it drew before.
+	// Base is where a reset run continues: its log begins with the records of an earlier
+	// generation, and this event comes after them. Then only the seed and the messages count: a run
+	// that was reset draws other random numbers.
 	Base *Base
-	// Letters are the signals and updates that came after the base, in order (in logs from before there were letters: Signals,
-	// and no updates). Updates that were rejected then are not among them; those that were accepted say so.
+	// Letters are the signals and updates that came after the base, in order. Older logs have
+	// Signals instead, and no updates. Updates that were rejected then are not among them, and
+	// those that were accepted say so.
 	Letters []Mail
 	// Reset is the request that began this generation, where no record has it: the run had ended.
 	Reset *ResetRequested
@@ -57,13 +63,14 @@ type Parent struct {
 	Seq        int64  `json:"seq"`
 }
 
-// Base is a place in the log of an earlier generation: its record of this number is the last that counts.
+// Base is a place in the log of an earlier generation: its record of this number is the last that
+// counts.
 type Base struct {
 	Generation, Record int
 }
 
-// Logs says which logs of a run's earlier generations are kept: those of the generations from First on, and generation 1's, by
-// which a start is known that is asked for again.
+// Logs says which logs of a run's earlier generations are kept: those of the generations from First
+// on, and generation 1's, by which a start is known that is asked for again.
 type Logs struct {
 	First int
 	// Expired are so many before First: who records this start deletes them.
@@ -242,17 +249,40 @@ type ContinueAsNew struct {
 	emitted
 	Workflow string
 	Input    Payload
+	// Definition is the version of the published definition that the next generation runs. Zero:
+	// the one that this generation has. [LatestDefinition]: the latest then.
+	Definition int
 }
+
+// LatestDefinition stands for the highest version that is published when a generation begins.
+const LatestDefinition = -1
 
 func (*ContinueAsNew) Kind() string   { return "continue-as-new" }
 func (*ContinueAsNew) Status() Status { return ContinuedAsNew }
 func (c *ContinueAsNew) Fields() []Field {
-	return []Field{{"workflow", c.Workflow}, {"input", string(c.Input)}}
+	return []Field{
+		{
+			"workflow",
+			c.Workflow,
+		}, {"input", string(c.Input)}, {"version", versionText(c.Definition)},
+	}
+}
+
+// versionText is a version of a definition as a field of a command.
+func versionText(version int) string {
+	switch version {
+	case 0:
+		return ""
+	case LatestDefinition:
+		return "latest"
+	}
+	return strconv.Itoa(version)
 }
 
 func (c *ContinueAsNew) write(w *writer) {
 	w.text("workflow", c.Workflow)
 	w.payloadIf("input", c.Input)
+	w.intIf("definition", int64(c.Definition))
 }
 
 func (c *ContinueAsNew) read(key []byte, r *reader) {
@@ -261,6 +291,8 @@ func (c *ContinueAsNew) read(key []byte, r *reader) {
 		c.Workflow = r.name()
 	case "input":
 		c.Input = r.payload()
+	case "definition":
+		c.Definition = int(r.int())
 	default:
 		r.skip()
 	}

@@ -43,9 +43,11 @@ func TestRecord(t *testing.T) {
 			}
 			store, err := sqlite.Open(t.TempDir(), sqlite.Options{})
 			require.NoError(t, err)
-			node, err := local.Start(t.Context(), local.Config{Store: store, Definitions: v1.Recorded(), TokenKey: bytes.Repeat([]byte("k"), 32),
-				Version: "1", Worker: "recorder",
-				Interpreters: map[string]engine.Interpreter{"source": v1.Interpret}})
+			node, err := local.Start(t.Context(), local.Config{Store: store,
+				Definitions: v1.Recorded(), TokenKey: bytes.Repeat([]byte("k"),
+					32), Version: "1", Worker: "recorder",
+				Interpreters: map[string]engine.Interpreter{"source": v1.Interpret,
+					"versions": v1.InterpretVersions}})
 			require.NoError(t, err)
 			s := &stage{t: t, node: node, run: run}
 			defer func() { require.NoError(t, node.Close()) }()
@@ -191,8 +193,8 @@ var plays = map[string]func(*stage){
 	"patch-deprecating": simple("patch-deprecating", "2"), "patch-deprecated": simple("patch-deprecated", "2"), "patch-gone": simple("patch-gone", "2"),
 	"tokens": playTokens, "signals": playSignals, "bereft": simple("bereft", ""), "update-of-another-life": playAnotherLife, "updates": playUpdates, "one-id": playOneID, "children": playChildren, "cancellation": playCancellation,
 	"rounds": playRounds, "joins": playJoins, "phase": playPhase, "reset": playReset, "reset-letters": playResetWithLetters, "reset-earlier": playResetToEarlier, "reset-ended": playResetOfAnEndedRun, "terminate": playTerminate, "under-way": playUnderWay,
-	"published": playPublished,
-	"locks":     playLocks, "ending": playEnding, "asked": playAsked,
+	"published": playPublished, "versions": playVersions,
+	"locks": playLocks, "ending": playEnding, "asked": playAsked,
 	"mistyped": playMistyped, "mistyped-as-error": playMistypedAsError,
 	"receives": playReceives, "mixed": simple("mixed", ""), "failing": simple("failing", ""),
 	"deployed": playDeployed, "handed-over": playHandedOver, "forgetful": playForgetful, "long-running": playLongRunning,
@@ -232,6 +234,24 @@ func playPublished(s *stage) {
 	s.signal("one", "published", `"x"`)
 	s.ends()
 	reset("third", 2, 3)
+	s.ends()
+}
+
+// playVersions continues a run in other versions of its definition, and names a child's version.
+func playVersions(s *stage) {
+	for _, source := range []string{"one", "two", "three"} {
+		request := engine.PublishRequest{Name: "versions", Kind: "versions", Source: source}
+		_, _, err := s.node.Publish(s.t.Context(), request)
+		require.NoError(s.t, err)
+	}
+	start := engine.StartRequest{
+		Run:        s.run,
+		Workflow:   "versions",
+		Definition: 1,
+		Input:      payload("0"),
+	}
+	_, _, err := s.node.Start(s.t.Context(), start)
+	require.NoError(s.t, err)
 	s.ends()
 }
 

@@ -91,6 +91,9 @@ func about(n *flow.Node) string {
 		words = append(words, strings.Join(n.Services, ", "))
 	case n.Workflow != "":
 		words = append(words, n.Workflow)
+		if n.Definition > 0 {
+			words = append(words, fmt.Sprintf("(version %d)", n.Definition))
+		}
 	}
 	return strings.Join(words, " ")
 }

@@ -9,8 +9,9 @@ import (
 
 // ContinueAsNew is what a workflow function returns as its error to go on in a new generation.
 type ContinueAsNew struct {
-	Workflow string
-	Input    history.Payload
+	Workflow   string
+	Input      history.Payload
+	Definition int // see history.ContinueAsNew
 }
 
 func (*ContinueAsNew) Error() string {
@@ -38,7 +39,9 @@ func (r *Run) end(result history.Payload, err error) {
 				r.close(&history.CancelRun{Failure: history.FailureOf(r.scope.err)})
 				return
 			}
-			r.close(&history.ContinueAsNew{Workflow: next.Workflow, Input: next.Input})
+			r.close(&history.ContinueAsNew{
+				Workflow: next.Workflow, Input: next.Input, Definition: next.Definition,
+			})
 		}
 		return
 	case r.endsCancelled(err):

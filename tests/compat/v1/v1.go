@@ -524,7 +524,8 @@ func Recorded() []workflow.Definition { return definitions(0) }
 // Definitions are those that the logs are replayed with.
 func Definitions() []workflow.Definition {
 	made, _ := Interpret("published", "") // it gives no error
-	return append(definitions(1), made)
+	versions, _ := InterpretVersions("versions", "")
+	return append(definitions(1), made, versions)
 }
 
 func definitions(state int) []workflow.Definition {
