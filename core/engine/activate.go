@@ -65,6 +65,7 @@ type visit struct {
 	ended []port.TaskKey  // activities whose state is of no more use
 	void  []port.DueTimer // timers that nobody waits for any more
 	named bool            // an item is in its name; known in one process alone
+	dead  map[string]bool // authors that were dead before the present look
 	wait  time.Time
 	steps *steps
 	done  []*history.ActivityResolved // results of steps in hand, not yet recorded
@@ -205,6 +206,9 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 	p, err := v.decide(ctx, view)
 	if err != nil {
 		return false, err
+	}
+	if p.ended {
+		return true, nil
 	}
 	v.tidy, v.wait = p.tidy, p.wait
 	if err := v.finishDead(ctx, p); err != nil { // before a record of one's own

@@ -28,6 +28,7 @@ type slot struct {
 	held    chan struct{} // has room for one
 	waiting int           // visits that hold it or wait for it
 	place   *list.Element // in idle
+	unused  bool          // since the last sweep
 	// replaying is where the holder has a place, until its run is live; nil: none.
 	replaying *places
 	// claimed is how many bytes the holder has taken for its turn, and weight how many the live run
@@ -50,6 +51,7 @@ func (c *cache) hold(ctx context.Context, run string) (*slot, error) {
 		c.slots[run] = s
 	}
 	s.waiting++
+	s.unused = false
 	if s.place != nil {
 		c.idle.Remove(s.place)
 		s.place = nil
@@ -100,12 +102,49 @@ func (c *cache) evict() bool {
 		c.mu.Unlock()
 		return false
 	}
-	oldest := c.idle.Remove(last).(*slot)
-	delete(c.slots, oldest.run)
+	oldest := c.remove(last)
 	c.mu.Unlock()
-	oldest.live.close()
-	c.memory.Give(oldest.weight)
+	c.end(oldest)
 	return true
+}
+
+// remove takes a slot out of the cache. The lock is held.
+func (c *cache) remove(idle *list.Element) *slot {
+	s := c.idle.Remove(idle).(*slot)
+	delete(c.slots, s.run)
+	return s
+}
+
+// end ends the live run of a slot that was removed.
+func (c *cache) end(s *slot) {
+	s.live.close()
+	c.memory.Give(s.weight)
+}
+
+// sweep forgets the idle runs that no visit has held since the last sweep.
+func (c *cache) sweep() {
+	var unused []*slot
+	c.mu.Lock()
+	for at := c.idle.Back(); at != nil; {
+		next := at.Prev()
+		if s := at.Value.(*slot); s.unused {
+			unused = append(unused, c.remove(at))
+		} else {
+			s.unused = true
+		}
+		at = next
+	}
+	c.mu.Unlock()
+	for _, s := range unused {
+		c.end(s)
+	}
+}
+
+// size is how many runs are here.
+func (c *cache) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.slots)
 }
 
 // begins says that a run has just begun, until somebody asks.

@@ -35,6 +35,9 @@ func (v *visit) lookClosed(ctx context.Context, view *port.View) (again bool, er
 			late = append(late, item.Key)
 		}
 	}
+	if p.ended {
+		return true, nil
+	}
 	if len(late) > 0 { // unless a generation has begun that takes it: its sender may have been told that it is there
 		if began, err := isTaken(v.e.Runs.Discard(ctx, v.run, generation, late)); began || err != nil {
 			return began, err

@@ -32,6 +32,9 @@ type plan struct {
 	tidy []finished
 	// wait is until when a living author answers for an item that was found here; zero: none does.
 	wait time.Time
+	// ended: an author was found dead that may have been alive when the run was read. It may have
+	// finished its work meanwhile: only another look tells.
+	ended bool
 }
 
 func (p *plan) records() bool { return len(p.takes) > 0 || len(p.resumes) > 0 }
@@ -165,7 +168,17 @@ func (v *visit) considerTaken(p *plan, item port.Item, by claim, generation int)
 // until a step is to be tried again, and that step is to stop instead. Its items go with its steps: the death of an author that
 // runs a step and has no item in its name would be noticed by nobody.
 func (v *visit) gone(p *plan, a *author) bool {
-	return a.stops || v.e.Authors.Dead(a.name, a.until, p.now)
+	return a.stops || v.e.Authors.Dead(a.name, a.until, p.now) && v.wasDead(p, a)
+}
+
+// wasDead says whether an author that is dead was so before the run was read.
+func (v *visit) wasDead(p *plan, a *author) bool {
+	if v.dead[a.name] {
+		return true
+	}
+	set(&v.dead, a.name, true)
+	p.ended = true
+	return false
 }
 
 // leave notes that a living author answers for something: who finds it comes back after that author's deadline. One without

@@ -136,6 +136,13 @@ func (e *Engine) Close() {
 	e.workers.close()
 }
 
+// EvictUnused evicts the live runs that were not used since the last call. Such a run waits, and is
+// replayed from its log when it is resumed.
+func (e *Engine) EvictUnused() { e.live.sweep() }
+
+// LiveRuns is how many runs are in memory now.
+func (e *Engine) LiveRuns() int { return e.live.size() }
+
 // Workflows and Activities list what is registered.
 func (e *Engine) Workflows() []string { return e.registry.Workflows() }
 

@@ -57,6 +57,37 @@ func TestLiveRunsAreBoundedByBytes(t *testing.T) {
 	})
 }
 
+// TestUnusedRunsAreEvicted: a run that waits leaves the memory, and is replayed when it is resumed.
+func TestUnusedRunsAreEvicted(t *testing.T) {
+	s := &storm{}
+	inBoth(t, only("main", s.keeps), func(w *world) {
+		budget := memory.New(2_000_000)
+		w.adjust = func(_ string, c *engine.Config) { c.Memory = budget }
+		s.begun.Store(0)
+		w.start("r", "main", `"x"`)
+		w.settle()
+		var of *engine.Engine
+		live := func() (runs int) {
+			for _, p := range w.processes {
+				if n := p.engine.LiveRuns(); n > 0 {
+					runs, of = runs+n, p.engine
+				}
+			}
+			return runs
+		}
+		require.Equal(w.t, 1, live())
+		of.EvictUnused()
+		require.Equal(w.t, 1, live(), "it was used since the last call")
+		of.EvictUnused()
+		require.Zero(w.t, live())
+		require.Zero(w.t, budget.Used())
+		w.signal("r", "m", "go", `"x"`)
+		w.settle()
+		require.EqualValues(w.t, 2, s.begun.Load(), "it is replayed")
+		w.ends("1")
+	})
+}
+
 // TestIdleRunsGiveWay: what a request needs for a moment, idle runs give up, and a run at work does
 // not.
 func TestIdleRunsGiveWay(t *testing.T) {

@@ -396,3 +396,25 @@ func TestWhoStopsAWaitingStepAnswersForItsRun(t *testing.T) {
 		require.Equal(w.t, history.Cancelled, w.summary("r").Status)
 	})
 }
+
+// TestAnAuthorThatEndsDuringALook: an invocation deletes its items while the next one reads the run.
+// It has ended before that one decides. Nothing of its work is left to be finished.
+func TestAnAuthorThatEndsDuringALook(t *testing.T) {
+	simulateAs(t, true, oneActivity, func(w *world) {
+		w.start("r", "main", "1")
+		node := w.processes[0]
+		hold := w.plan(fault{kind: pause, op: "delete"})
+		first := w.deliver(node, w.takeOne("resume r"))
+		require.True(w.t, hold.hit,
+			"the planned fault must have happened, or this test shows nothing")
+		continues := w.tearLog()
+		second := w.deliver(node, look("r"))
+		hold.release()
+		require.NoError(w.t, first.wait(), "the message must be acknowledged")
+		continues()
+		require.NoError(w.t, second.wait(), "the message must be acknowledged")
+		w.settle()
+		w.once()
+		w.ends("2")
+	})
+}

@@ -57,6 +57,9 @@ type Config struct {
 	// LiveRuns is how many runs are kept in memory between activations. Zero: 1,000. Of the others, few at a time are replayed
 	// from their logs: see [engine.Config].
 	LiveRuns int
+	// EvictAfter is how long a run that waits is kept in memory, and twice as long at most. Zero: 5
+	// minutes.
+	EvictAfter time.Duration
 	// Memory is the budget of bytes that live runs share with others: see [engine.Config]. Nil: no
 	// limit.
 	Memory *memory.Budget
@@ -110,6 +113,9 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	background, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.chores.Go(func() { n.every(background, time.Minute, n.fireDue) })
+	n.chores.Go(func() {
+		n.every(background, config.EvictAfter, func(context.Context) { n.EvictUnused() })
+	})
 	if config.Retention > 0 {
 		n.chores.Go(func() { n.every(background, min(config.Retention/10, time.Hour), n.retain) })
 	}
@@ -125,6 +131,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Retention == 0 {
 		c.Retention = Retention
+	}
+	if c.EvictAfter == 0 {
+		c.EvictAfter = 5 * time.Minute
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

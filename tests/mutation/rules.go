@@ -138,7 +138,8 @@ var Rules = []Mutation{
 	{"the summary of a run that is stopped", "TestSummariesShowWhatTheCodeHasSaid", administerGo,
 		"if view.Summary, err = v.e.Runs.Summary(ctx, v.run); err != nil {", "if err != nil {"},
 	{"one time for all of a decision", "TestOneTimeForAllOfADecision", decideGo,
-		"case v.gone(p, a):\n\t\t\tp.resumes", "case v.gone(&plan{now: v.e.Clock.Now()}, a):\n\t\t\tp.resumes"},
+		"case v.gone(p, a):\n\t\t\tp.resumes", "case v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):\n\t\t\tp.resumes"},
+	{"an author that ends during a look", "TestAnAuthorThatEndsDuringALook", decideGo, " && v.wasDead(p, a)", ""},
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
 	{"time goes back (by hand)", "TestRuleTimeGoesOn", administerGo, "later(v.e.Clock.Now().UTC(), past.fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},
@@ -215,7 +216,7 @@ var Rules = []Mutation{
 		"l.exec.Started().Parent, commit.Summary.Attributes", "l.exec.Started().Parent, nil"},
 	{"pages of a rebuild", "TestRebuildPages", "core/engine/rebuild.go", "return \"#\" + following, nil", "return \"\", nil"},
 	{"children that are left behind", "TestClosePolicies", sendGo, "err = o.leaveChild(ctx, command)\n\t\tcase", "_ = o.leaveChild\n\t\tcase"},
-	{"memory of an evicted run", "TestIdleRunsGiveWay", "core/engine/cache.go", "c.memory.Give(oldest.weight)", "_ = oldest.weight"},
+	{"memory of an evicted run", "TestIdleRunsGiveWay", "core/engine/cache.go", "c.memory.Give(s.weight)", "_ = s.weight"},
 	{"a signal that does not fit blocks", "TestBlockedByASignal", "core/workflow/signal.go", "u.Undecodable(m, err)", "_ = m"},
 	{"what the last activation begins", "TestWhatTheLastActivationBegins", sendGo, "unsent[command.(history.Sequenced).Seq()] = true", ""},
 }
