@@ -41,6 +41,10 @@ func orNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
+// mostKept is how many connections stay open between calls: as many as a server makes calls at a
+// time. With fewer, a busy server would open connections all the time.
+const mostKept = 1000
+
 // newClient makes a client that connects to allowed addresses alone. The check is made of each address
 // that a name resolved to, at the moment of connecting: a name that changes gains nothing. It uses no
 // proxy, follows no redirect and unpacks nothing.
@@ -53,10 +57,9 @@ func newClient(allow *Allow) *http.Client {
 			}
 			return allow.checkAddress(target.Addr(), target.Port())
 		}}
-	const kept = 64
 	return &http.Client{
 		Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true,
-			MaxIdleConns: 4 * kept, MaxIdleConnsPerHost: kept, IdleConnTimeout: time.Minute,
+			MaxIdleConns: mostKept, MaxIdleConnsPerHost: mostKept, IdleConnTimeout: time.Minute,
 			TLSHandshakeTimeout: 3 * time.Second, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it redirects, which is refused: register the URL that it redirects to")
