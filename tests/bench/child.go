@@ -124,8 +124,7 @@ func (c *child) door() door {
 		},
 		wait: c.client.Wait,
 		signal: func(ctx context.Context, run string, input history.Payload) error {
-			_, err := c.client.Signal(ctx, engine.MessageRequest{Run: run}, ping.Name(), input)
-			return err
+			return c.signal(ctx, run, ping.Name(), input)
 		},
 		update: func(ctx context.Context, run string, input history.Payload) error {
 			_, err := c.client.Update(ctx, engine.MessageRequest{Run: run}, echo.Name(), input)
@@ -139,6 +138,11 @@ func (c *child) door() door {
 			return given.Marks[0], nil
 		},
 	}
+}
+
+func (c *child) signal(ctx context.Context, run, name string, input history.Payload) error {
+	_, err := c.client.Signal(ctx, engine.MessageRequest{Run: run}, name, input)
+	return err
 }
 
 func summaryOf(started *client.Started, err error) (*wire.Summary, error) {

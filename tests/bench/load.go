@@ -22,6 +22,8 @@ type load struct {
 	Result   int `json:"result"`
 	Runs     int `json:"runs"`
 	InFlight int `json:"inFlight"`
+	// Numbered runs have their number for input, as {"n": 7} or as 7 alone.
+	Numbered numbered `json:"numbered,omitempty"`
 	// Unawaited runs are only started.
 	Unawaited bool `json:"unawaited,omitempty"`
 }
@@ -45,9 +47,9 @@ type took struct {
 
 func (l load) through(ctx context.Context, d door) (took, error) {
 	each, begun := collector{}, time.Now()
-	err := closedLoop(l.Runs, l.InFlight, func(int) error {
+	err := closedLoop(l.Runs, l.InFlight, func(i int) error {
 		begun := time.Now()
-		summary, err := l.one(ctx, d)
+		summary, err := l.one(ctx, d, i)
 		each.add(int64(time.Since(begun)))
 		if err != nil || l.Unawaited {
 			return err
@@ -57,8 +59,22 @@ func (l load) through(ctx context.Context, d door) (took, error) {
 	return took{All: time.Since(begun), Each: each.take()}, err
 }
 
-func (l load) one(ctx context.Context, d door) (*wire.Summary, error) {
+// numbered says how a run's number becomes its input.
+type numbered string
+
+const (
+	asNumber numbered = "number"
+	asParams numbered = "params"
+)
+
+func (l load) one(ctx context.Context, d door, i int) (*wire.Summary, error) {
 	request := engine.StartRequest{Workflow: l.Workflow, Input: number(l.Input)}
+	switch l.Numbered {
+	case asNumber:
+		request.Input = number(i)
+	case asParams:
+		request.Input, request.Run = history.Payload(fmt.Sprintf(`{"n":%d}`, i)), fmt.Sprint("flow-", i)
+	}
 	if l.Unawaited {
 		return d.begin(ctx, request)
 	}

@@ -36,6 +36,7 @@ type options struct {
 	repeat                 int
 	workflows, inFlight    int
 	longest, waiting       int
+	tasks, approvalsOpen   int
 	data, profile          string
 	json, readme           string
 	serve, profileOfServer string
@@ -55,6 +56,8 @@ var workloads = []workload{
 	{name: "long", run: (*bench).long},
 	{name: "timer", run: (*bench).timer},
 	{name: "mail", run: (*bench).mail},
+	{name: "flows", run: (*bench).flows},
+	{name: "approvals", run: (*bench).approvals, once: true},
 	{name: "suspended", run: (*bench).suspended, once: true},
 	{name: "timers", run: (*bench).timers, once: true},
 	{name: "restart", run: (*bench).restart, once: true},
@@ -129,6 +132,8 @@ func (b *bench) parse(args []string) error {
 	flags.IntVar(&b.inFlight, "in-flight", 50, "how many of them at a time")
 	flags.IntVar(&b.longest, "long", 10_000, "activities of the longest single run in long")
 	flags.IntVar(&b.waiting, "suspended", 100_000, "runs that wait in suspended")
+	flags.IntVar(&b.tasks, "flows", 1000, "runs of 10 nodes in flows")
+	flags.IntVar(&b.approvalsOpen, "approvals", 10_000, "flows that wait in approvals")
 	flags.StringVar(&b.data, "data", os.TempDir(), "folder for the server's files: it says which disk is measured")
 	flags.StringVar(&b.profile, "profile", "", "folder for a CPU and a heap profile of every server")
 	flags.StringVar(&b.json, "json", "", "file for the figures as JSON")

@@ -18,6 +18,8 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api"
 	"github.com/reprise-run/reprise/infra/api/wire"
+	httpexec "github.com/reprise-run/reprise/infra/executor/http"
+	"github.com/reprise-run/reprise/infra/frontend"
 	"github.com/reprise-run/reprise/infra/local"
 	"github.com/reprise-run/reprise/infra/local/sqlite"
 	"github.com/reprise-run/reprise/infra/system"
@@ -36,6 +38,8 @@ type request struct {
 	Take   bool  `json:"take,omitempty"`   // give the marks, and forget them
 	Mark   *int  `json:"mark,omitempty"`   // wait for this mark
 	Open   bool  `json:"open,omitempty"`   // open the gate
+	Calls  bool  `json:"calls,omitempty"`  // give the times between the calls of each run, and forget them
+	Rest   bool  `json:"rest,omitempty"`   // wait until nothing is at work
 }
 
 type answer struct {
@@ -45,6 +49,7 @@ type answer struct {
 	Took    took          `json:"took"`
 	Mail    mailLatencies `json:"mail"`
 	Marks   []int64       `json:"marks,omitempty"`
+	Between []int64       `json:"between,omitempty"` // nanoseconds
 }
 
 // usage so far.
@@ -54,6 +59,7 @@ type usage struct {
 	Flushes int64 `json:"flushes"`
 	// Heap is what is live in it, goroutines' stacks included, in bytes; only after settling.
 	Heap int64 `json:"heap,omitempty"`
+	Live int   `json:"live"` // runs in memory
 }
 
 type server struct {
@@ -76,7 +82,7 @@ func serve(ctx context.Context, folder, profiles string) (err error) {
 	if s.store, err = sqlite.Open(folder, sqlite.Options{}); err != nil {
 		return err
 	}
-	if s.node, err = local.Start(ctx, local.Config{Store: s.store, Definitions: definitions}); err != nil {
+	if s.node, err = s.start(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()
@@ -94,6 +100,18 @@ func serve(ctx context.Context, folder, profiles string) (err error) {
 	err = s.converse(listener.Addr().String(), os.Stdin, os.Stdout)
 	stop()
 	return errors.Join(err, <-served)
+}
+
+// start starts the engine. Runs that wait leave the memory soon, so that it can be seen.
+func (s *server) start(ctx context.Context) (*local.Node, error) {
+	allow, err := httpexec.ParseAllow([]string{httpexec.Loopback})
+	if err != nil {
+		return nil, err
+	}
+	calls := httpexec.New(httpexec.Config{Workers: s.store, Clock: system.Clock{}, Allow: allow})
+	return local.Start(ctx, local.Config{Store: s.store, Definitions: definitions,
+		Interpreters: frontend.Interpreters(), AllowWorker: allow.Check, EvictAfter: evictAfter,
+		Performers: map[string]engine.Performer{httpexec.Prefix: calls.Perform}})
 }
 
 // profileTo writes profiles from now until the end.
@@ -154,12 +172,16 @@ func (s *server) do(asked request) (given answer, err error) {
 		given.Marks[0], err = seen(*asked.Mark)
 	case asked.Open:
 		close(gate)
+	case asked.Calls:
+		given.Between = called.take()
+	case asked.Rest:
+		err = s.rest()
 	}
 	return given, err
 }
 
 func (s *server) usage(settle bool) usage {
-	u := usage{Commits: s.store.Commits(), Flushes: s.store.Flushes()}
+	u := usage{Commits: s.store.Commits(), Flushes: s.store.Flushes(), Live: s.node.LiveRuns()}
 	if settle {
 		runtime.GC() // twice: what has finalizers goes with the second
 		debug.FreeOSMemory()
@@ -169,6 +191,16 @@ func (s *server) usage(settle bool) usage {
 	}
 	u.Process = gauge.ProcessOf(os.Getpid())
 	return u
+}
+
+// rest waits until no message is ready or being handled.
+func (s *server) rest() error {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if ready, _, inFlight := s.node.Backlog(); ready+inFlight == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("the server was at work for more than %s", patience)
 }
 
 // patience is how long a mark may take to come.

@@ -11,7 +11,7 @@ import (
 // What the server runs. Activities do nothing, so that what is measured is the engine. Wall clocks in workflow code are
 // for measuring alone; nothing is decided by them.
 
-var definitions = []workflow.Definition{noop, held, inline, queued, fanInline, fanQueued, sleeper, listener, answerer, waiter, holder, worked, alarmed}
+var definitions = []workflow.Definition{noop, held, inline, queued, fanInline, fanQueued, sleeper, listener, answerer, waiter, holder, worked, alarmed, node, goNodes, goCalls}
 
 // marks are the times at which activities and signals were seen by code, in order.
 var marks collector
