@@ -183,6 +183,11 @@ func (e *Engine) Definition(ctx context.Context, name string, version int) (*por
 	return definition, e.unavailable(err, "the definition was not read")
 }
 
+// Version gives a version without its source; version 0 is the highest that is published.
+func (e *Engine) Version(ctx context.Context, name string, version int) (*port.Definition, error) {
+	return e.foundDefinition(ctx, name, version)
+}
+
 // foundDefinition is a version without its source, or an error for its caller.
 func (e *Engine) foundDefinition(ctx context.Context, name string, version int) (*port.Definition, error) {
 	none := func() error {

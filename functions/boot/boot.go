@@ -98,8 +98,9 @@ func interprets(_ context.Context, _ *dynamo.Store, parts *Parts) error {
 
 // callsWorkers is for the functions that perform activities.
 func callsWorkers(_ context.Context, store *dynamo.Store, parts *Parts) error {
+	const heartbeat = 5 * time.Second // a list can be so old without being out of date
 	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: parts.AllowWorkers,
-		TTL: parts.WorkerTTL, Remember: time.Second, Logger: parts.Logger})
+		TTL: parts.WorkerTTL, Remember: heartbeat, Logger: parts.Logger})
 	parts.Performers = map[string]engine.Performer{httpexec.Prefix: calls.Perform}
 	return nil
 }

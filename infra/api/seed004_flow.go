@@ -80,14 +80,12 @@ func versionID(flow string, version int) string { return fmt.Sprintf("%s.%d", fl
 
 // latestFlow is the version of a flow that starts run.
 func (c *call) latestFlow(flow string) (*port.Definition, error) {
-	versions, err := c.engine.Versions(c.r.Context(), flow)
+	latest, err := c.engine.Version(c.r.Context(), flow, 0)
 	if err != nil && port.CodeOf(err) != port.NotFound {
 		return nil, err
 	}
-	for _, version := range versions { // the highest first
-		if version.Status == port.DefinitionPublished && version.Kind == flowKind {
-			return version, nil
-		}
+	if err == nil && latest.Kind == flowKind {
+		return latest, nil
 	}
 	return nil, failed500(port.NotFound, fmt.Sprintf(
 		"no version of the flow %q is published: POST one to /flows/version", flow))

@@ -121,10 +121,8 @@ func (c *call) isTask(summary *port.Summary) bool {
 	if summary.Definition == 0 {
 		return false
 	}
-	versions, err := c.engine.Versions(c.r.Context(), summary.Workflow)
-	return err == nil && slices.ContainsFunc(versions, func(d *port.Definition) bool {
-		return d.Version == summary.Definition && d.Kind == flowKind
-	})
+	version, err := c.engine.Version(c.r.Context(), summary.Workflow, summary.Definition)
+	return err == nil && version.Kind == flowKind
 }
 
 // taskOf shows a run. whole: the members of the shared state that the run did not publish are asked

@@ -22,6 +22,10 @@ import (
 // pageOfNames is how many names one page of the catalog holds.
 const pageOfNames = 100
 
+// firstVersions is how many versions are read to find the highest one that is published, as a rule.
+// A query is charged for all that it reads: each start makes one.
+const firstVersions = 4
+
 // PutDefinition is one transaction.
 func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) error {
 	about, err := history.Marshal(definition.About())
@@ -75,7 +79,8 @@ func noDefinition(name string, version int) error {
 	return fmt.Errorf("%w: version %d of %q", port.ErrNoDefinition, version, name)
 }
 
-// FindDefinition is one strongly consistent read.
+// FindDefinition is one strongly consistent read, of one unit or so. It reads more versions where
+// the highest ones are not published.
 func (s *Store) FindDefinition(ctx context.Context, name string, version int) (found *port.Definition, err error) {
 	if version != 0 {
 		r, err := s.getRow(ctx, call{name: "find a definition"}, definitionPrefix+name, versionKey(versionPrefix, version))
@@ -87,7 +92,7 @@ func (s *Store) FindDefinition(ctx context.Context, name string, version int) (f
 		}
 		return aboutOf(name, r)
 	}
-	err = s.eachVersion(ctx, name, func(about *port.Definition) bool {
+	err = s.eachVersion(ctx, name, firstVersions, func(about *port.Definition) bool {
 		if about.Status == port.DefinitionPublished {
 			found = about
 		}
@@ -129,24 +134,30 @@ func (s *Store) readDefinition(ctx context.Context, name string, r row) (*port.D
 }
 
 func (s *Store) Versions(ctx context.Context, name string) (all []*port.Definition, err error) {
-	err = s.eachVersion(ctx, name, func(about *port.Definition) bool {
+	err = s.eachVersion(ctx, name, 0, func(about *port.Definition) bool {
 		all = append(all, about)
 		return true
 	})
 	return all, err
 }
 
-// eachVersion reads what versions are, the highest first, for as long as more are wanted.
-func (s *Store) eachVersion(ctx context.Context, name string, each func(about *port.Definition) (more bool)) error {
+// eachVersion reads what versions are, the highest first, for as long as more are wanted. The first
+// query reads so many; 0: as many as one query gives.
+func (s *Store) eachVersion(ctx context.Context, name string, first int32, each func(about *port.Definition) (more bool)) error {
 	var start row
+	var limit *int32
+	if first > 0 {
+		limit = &first
+	}
 	for {
 		out, err := s.query(ctx, call{name: "list versions"}, &dynamodb.QueryInput{
 			KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :version)"),
 			ExpressionAttributeValues: row{":pk": text(definitionPrefix + name), ":version": text(versionPrefix)},
-			ConsistentRead:            aws.Bool(true), ScanIndexForward: aws.Bool(false), ExclusiveStartKey: start})
+			ConsistentRead:            aws.Bool(true), ScanIndexForward: aws.Bool(false), ExclusiveStartKey: start, Limit: limit})
 		if err != nil {
 			return err
 		}
+		limit = nil
 		for _, r := range out.Items {
 			about, err := aboutOf(name, r)
 			if err != nil || !each(about) {

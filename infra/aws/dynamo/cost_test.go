@@ -63,6 +63,31 @@ func TestInlineStepIsOneWriteUnit(t *testing.T) {
 	require.Contains(t, b.runs, "r")
 }
 
+// TestAStartReadsOneUnitOfTheCatalog: however many versions the definition has.
+func TestAStartReadsOneUnitOfTheCatalog(t *testing.T) {
+	s, w, b := metered(t)
+	for version := 1; version <= 30; version++ {
+		require.NoError(t, s.PutDefinition(t.Context(), &port.Definition{Name: "order", Version: version, Kind: "flow", Source: "{}",
+			Status: port.DefinitionPublished, Hash: port.HashDefinition("flow", "{}"), Publisher: "arn:aws:sts::123456789012:assumed-role/release/pipeline"}))
+	}
+	find := func(version, requests int, units float64) {
+		t.Helper()
+		w.requests()
+		b.since()
+		found, err := s.FindDefinition(t.Context(), "order", 0)
+		require.NoError(t, err)
+		require.Equal(t, version, found.Version)
+		reads, _ := b.since()
+		require.InDelta(t, units, reads, 0)
+		require.Len(t, w.requests(), requests)
+	}
+	find(30, 1, 1)
+	for version := 10; version <= 30; version++ {
+		require.NoError(t, s.SetDefinitionStatus(t.Context(), "order", version, port.DefinitionRetired))
+	}
+	find(9, 2, 3)
+}
+
 func TestQueuedActivityIsThreeWriteUnitsAndOneQuery(t *testing.T) {
 	s, w, b := metered(t)
 	s.create("r")

@@ -38,7 +38,8 @@ type Config struct {
 	Timeout time.Duration
 	// LongestAnswer is how many bytes a worker's answer may have. Zero: 16 MB.
 	LongestAnswer int64
-	// Remember is how long a list of workers is used before it is read again. Zero: each call reads it.
+	// Remember is how long a list of workers is used before it is read again. A call that they all
+	// failed reads it anew. Zero: each call reads it.
 	Remember time.Duration
 	Logger   *slog.Logger
 }
@@ -49,12 +50,8 @@ type Executor struct {
 	client *http.Client
 	mu     sync.Mutex
 	busy   map[string]int64 // by URL: calls of this process that are running
-	lists  map[string]list  // by service
-}
-
-type list struct {
-	read    time.Time
-	workers []*port.Worker
+	list   []*port.Worker   // all that were online when they were listed
+	listed time.Time
 }
 
 // New makes an executor.
@@ -74,7 +71,7 @@ func New(config Config) *Executor {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Executor{config: config, client: newClient(config.Allow), busy: map[string]int64{}, lists: map[string]list{}}
+	return &Executor{config: config, client: newClient(config.Allow), busy: map[string]int64{}}
 }
 
 // Close ends idle connections.
@@ -88,7 +85,7 @@ func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Paylo
 		return nil, activity.NonRetryable(fmt.Errorf(
 			"the input of a call of service %q must have the members input and params: %w", work.Name, err))
 	}
-	workers, err := e.workers(ctx, work.Name, call.WeightedByLoad)
+	workers, err := e.workers(ctx, work.Name, call.WeightedByLoad, false)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +108,24 @@ type errWorker string
 
 func (e errWorker) Error() string { return string(e) }
 
-// try asks the workers in turn. Its error is that the attempt is over.
+// try asks the workers in turn. If no worker answers, it also asks those that registered since the list
+// of workers was read. Its error is that the attempt is over.
 func (e *Executor) try(
 	ctx context.Context, work engine.Work, call flow.Call, workers []*port.Worker, body []byte,
 ) (flow.Answer, error) {
 	answer, reported := flow.Answer{}, false
-	for i, worker := range workers {
+	for i := 0; ; i++ {
+		if i == len(workers) && !reported {
+			arrived, err := e.arrived(ctx, work.Name, call.WeightedByLoad, workers)
+			if err != nil {
+				return answer, err
+			}
+			workers = append(workers, arrived...)
+		}
+		if i == len(workers) {
+			return answer, nil
+		}
+		worker := workers[i]
 		if i > 0 && !pause(ctx, time.Duration(call.AttemptDelayMS)*time.Millisecond) {
 			return answer, ctx.Err()
 		}
@@ -143,25 +152,18 @@ func (e *Executor) try(
 			answer.Error = "all workers failed: " + try.Error
 		}
 	}
-	return answer, nil
 }
 
-// workers are those of a service that are online, in the order in which they are tried.
-func (e *Executor) workers(ctx context.Context, service string, byLoad bool) ([]*port.Worker, error) {
-	now := e.config.Clock.Now()
-	e.mu.Lock()
-	known := e.lists[service]
-	e.mu.Unlock()
-	found := known.workers
-	if now.Sub(known.read) >= e.config.Remember || len(found) == 0 {
-		var err error
-		found, err = e.config.Workers.ListWorkers(ctx, port.WorkerQuery{Service: service, Since: now.Add(-e.config.TTL)})
+// workers are those of a service that are online, in the order in which they are tried. anew: the
+// list that is remembered does not count.
+func (e *Executor) workers(ctx context.Context, service string, byLoad, anew bool) ([]*port.Worker, error) {
+	found := e.remembered(service)
+	if anew || len(found) == 0 {
+		online, err := e.read(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("the workers of service %q were not listed: %w", service, err)
 		}
-		if e.config.Remember > 0 && len(found) > 0 {
-			e.remember(service, list{now, found})
-		}
+		found = offering(online, service)
 	}
 	if byLoad {
 		found = e.byLoad(found)
@@ -169,14 +171,47 @@ func (e *Executor) workers(ctx context.Context, service string, byLoad bool) ([]
 	return found, nil
 }
 
-// remember keeps a list. Services are named by callers: it keeps no more than there may be workers.
-func (e *Executor) remember(service string, found list) {
+// arrived are the workers of a service that are not among those that were asked. Where lists are not
+// remembered, there are none.
+func (e *Executor) arrived(ctx context.Context, service string, byLoad bool, asked []*port.Worker) ([]*port.Worker, error) {
+	if e.config.Remember == 0 {
+		return nil, nil
+	}
+	found, err := e.workers(ctx, service, byLoad, true)
+	return slices.DeleteFunc(found, func(w *port.Worker) bool {
+		return slices.ContainsFunc(asked, func(a *port.Worker) bool { return a.URL == w.URL })
+	}), err
+}
+
+// read lists the workers of all services, and remembers them: one list serves all calls.
+func (e *Executor) read(ctx context.Context) ([]*port.Worker, error) {
+	now := e.config.Clock.Now()
+	online, err := e.config.Workers.ListWorkers(ctx, port.WorkerQuery{Since: now.Add(-e.config.TTL)})
+	if err == nil && e.config.Remember > 0 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.list, e.listed = online, now
+	}
+	return online, err
+}
+
+// remembered are the workers of a service in the list that was read last, unless that was too long ago.
+func (e *Executor) remembered(service string) []*port.Worker {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.lists) >= port.MostWorkers {
-		clear(e.lists)
+	if e.config.Clock.Now().Sub(e.listed) >= e.config.Remember {
+		return nil
 	}
-	e.lists[service] = found
+	return offering(e.list, service)
+}
+
+func offering(workers []*port.Worker, service string) (found []*port.Worker) {
+	for _, w := range workers {
+		if slices.Contains(w.Services, service) {
+			found = append(found, w)
+		}
+	}
+	return found
 }
 
 // byLoad puts the worker with the least load first. A load is as old as the heartbeat that told it:

@@ -302,12 +302,45 @@ func TestInputsThatAreNotCalls(t *testing.T) {
 	require.True(t, history.FailureOf(err).NonRetryable)
 }
 
-// TestListsAreRemembered: on AWS, a list of workers is read once a second, not for each call.
-func TestListsAreRemembered(t *testing.T) {
-	c := newCalls(t, func(config *httpexec.Config) { config.Remember = time.Hour })
+// listings counts how often workers are listed.
+type listings struct {
+	port.Workers
+	count int
+}
+
+func (l *listings) ListWorkers(ctx context.Context, query port.WorkerQuery) ([]*port.Worker, error) {
+	l.count++
+	return l.Workers.ListWorkers(ctx, query)
+}
+
+// TestTheListIsRemembered: on AWS, workers are listed each few seconds, not for each call or service.
+func TestTheListIsRemembered(t *testing.T) {
+	read := &listings{}
+	c := newCalls(t, func(config *httpexec.Config) {
+		read.Workers, config.Workers, config.Remember = config.Workers, read, time.Hour
+	})
 	require.Equal(t, "no worker", c.call(flow.Call{}).Error)
 	url := c.worker(0, says(`{"result": 1}`))
 	require.Empty(t, c.call(flow.Call{}).Error, "that there is none is not remembered")
 	require.NoError(t, c.registry.DeleteWorker(t.Context(), url))
 	require.Empty(t, c.call(flow.Call{}).Error)
+	require.Empty(t, c.perform(engine.Work{Name: "a b/ü"}, flow.Call{}).Error)
+	require.Equal(t, 2, read.count)
+}
+
+// TestWorkersThatArrive: where all workers of a remembered list have gone, those that registered since
+// get the call.
+func TestWorkersThatArrive(t *testing.T) {
+	c := newCalls(t, func(config *httpexec.Config) { config.Remember = time.Hour })
+	old := httptest.NewServer(says(`{"result": 1}`))
+	c.put(old.URL, 0, time.Now())
+	require.Empty(t, c.call(flow.Call{}).Error)
+	old.Close()
+	require.Contains(t, c.call(flow.Call{}).Error, "all workers failed: ")
+	c.worker(0, says(`{"result": 2}`))
+	answer := c.call(flow.Call{WeightedByLoad: true})
+	require.JSONEq(t, "2", string(answer.Result))
+	require.Len(t, answer.Tries, 2)
+	require.Contains(t, answer.Tries[0].Error, "connection refused")
+	require.Empty(t, c.call(flow.Call{}).Error, "the list is the new one from then on")
 }
