@@ -90,7 +90,7 @@ test-localstack: ## Deploy a module of somebody else's to LocalStack and drive i
 test-kms: ## Test the sealing of values with the KMS of a LocalStack that is up (localstack/up) [1 min]
 	go test -count=1 -tags localstack ./infra/aws/kms
 
-test-kill: ## Kill the server at random again and again, and check that nothing is lost [1 min]
+test-kill: ## Kill the server at random again and again, and check that nothing is lost [2 min]
 	go test -count=1 -tags kill ./tests/kill/... -v -timeout 20m
 
 test-faults: ## Stop the server, fill its disk, damage its files, have thousands of runs due at once [2 min]

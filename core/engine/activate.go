@@ -114,6 +114,9 @@ func (v *visit) finish(ctx context.Context) error {
 	if err := v.tidyUp(ctx); err != nil {
 		return err
 	}
+	if v.e.Together && v.wait.IsZero() {
+		v.e.resent.drop(v.run)
+	}
 	if v.e.Forget != nil && len(v.void) > 0 {
 		v.e.Forget(v.void)
 	}

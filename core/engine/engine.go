@@ -84,6 +84,7 @@ type Engine struct {
 	watchdog watchdog
 	fitting  fitting
 	parsed   parsedDefinitions
+	resent   resent
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.

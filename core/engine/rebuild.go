@@ -157,10 +157,10 @@ func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err 
 		done.Unblocked++
 		o.resumes = append(o.resumes, unblocks(view.Summary))
 	}
-	steps := false
+	last, steps := 0, false
 	if !view.Summary.Status.Closed() {
 		done.Open++
-		if steps, err = e.resend(ctx, o, view); errors.Is(err, history.ErrUnreadable) {
+		if last, steps, err = e.resend(ctx, o, view); errors.Is(err, history.ErrUnreadable) {
 			return done, e.blockUnreadable(ctx, run, err)
 		} else if err != nil {
 			return done, err
@@ -170,15 +170,48 @@ func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err 
 	if steps || len(view.Inbox) > 0 { // a run that only waits is not replayed for it
 		o.resumes = append(o.resumes, port.Resume{Run: run})
 	}
-	return done, o.flush(ctx)
+	if err = o.flush(ctx); err == nil && len(view.Inbox) > 0 && e.Together {
+		e.resent.add(run, port.Position{Generation: o.generation, Record: last})
+	}
+	return done, err
 }
 
-// resend sends what the log of an open run has pending, and says whether steps are among it. What its parent asked of it
-// may be lost, too: the parent's own log is all that has it, if nothing of it was filed on disk.
-func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (steps bool, err error) {
+// resent are runs of which a rebuild has sent the pending activities, each with the last record of
+// its log then. In one process no message is lost while it lives: an author that finishes the work
+// of a dead one does not send these activities, which would else run twice at a time.
+type resent struct {
+	mu   sync.Mutex
+	upTo map[string]port.Position
+}
+
+func (r *resent) add(run string, upTo port.Position) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	set(&r.upTo, run, upTo)
+}
+
+// has says whether what a record asks for was sent.
+func (r *resent) has(run string, generation, record int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	upTo := r.upTo[run]
+	return upTo.Generation == generation && record <= upTo.Record
+}
+
+// drop forgets a run. Its inbox is tidied: nothing of a dead author is left to finish.
+func (r *resent) drop(run string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.upTo, run)
+}
+
+// resend sends what the log of an open run has pending. It gives the number of the last record, and
+// says whether steps are pending. What its parent asked of it may be lost, too: the parent's own log
+// is all that has it, if nothing of it was filed on disk.
+func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (last int, steps bool, err error) {
 	fold, err := e.foldView(ctx, o.run, view)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	o.pending = fold.Find
 	answered := answers(view)
@@ -188,13 +221,13 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (steps 
 		}
 		steps = steps || isStep(p.Command)
 		if err := o.addPending(ctx, p); err != nil {
-			return false, err
+			return 0, false, err
 		}
 	}
 	if parent := view.Summary.Parent; parent != nil {
 		err = e.orphan(ctx, o, *parent)
 	}
-	return steps, err
+	return fold.Records, steps, err
 }
 
 // answers are the pending commands of the current generation whose answers wait in the inbox.

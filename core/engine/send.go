@@ -24,6 +24,7 @@ type outbox struct {
 	generation int
 	pending    func(seq int64) (history.Sequenced, bool)
 	again      bool                      // it sends what was sent before, perhaps: activities continue from their states
+	resent     bool                      // a rebuild of this process has sent the activities
 	states     map[int64]*port.TaskState // of activities, once they are known
 	due        []port.DueTimer
 	resumes    []port.Resume
@@ -57,6 +58,7 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		unsent = endUnsent(a.asks)
 	}
 	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending, again: a.name != v.author}
+	o.resent = o.again && v.e.resent.has(v.run, l.position.Generation, a.newest)
 	if a.base { // the first record after a reset asks for all that was pending there
 		for _, command := range l.exec.PendingCommands() {
 			if before, is := l.base[command.Seq()]; is {
@@ -164,7 +166,7 @@ func (o *outbox) addPending(ctx context.Context, p history.Pending) error {
 func (o *outbox) add(ctx context.Context, command history.Command, recorded time.Time) error {
 	switch command := command.(type) {
 	case *history.ScheduleActivity:
-		if !command.Inline {
+		if !command.Inline && !o.resent {
 			return o.activity(ctx, command, recorded)
 		}
 	case *history.CancelActivity:

@@ -55,6 +55,16 @@ type answer struct {
 	Error  string `json:"error,omitempty"`
 }
 
+type keyOfCall struct{}
+
+// IdempotencyKey gives the key of the call that a service's context belongs to. A call that comes
+// again has the same key; each retry of a node is another call. Give the key to what the service
+// changes, so that a repeated call does not change it twice. It is empty if the caller sent no key.
+func IdempotencyKey(ctx context.Context) string {
+	key, _ := ctx.Value(keyOfCall{}).(string)
+	return key
+}
+
 var origins = http.NewCrossOriginProtection()
 
 // ServeHTTP serves POST /exec/SERVICE, below any path. It refuses what a web page of another site has a
@@ -102,7 +112,8 @@ func (w *Worker) perform(r *http.Request, perform service) (a answer) {
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
-	result, err := perform(r.Context(), call.Input, call.Params)
+	ctx := context.WithValue(r.Context(), keyOfCall{}, r.Header.Get("Idempotency-Key"))
+	result, err := perform(ctx, call.Input, call.Params)
 	if err != nil {
 		return answer{Error: failure(err)}
 	}

@@ -10,7 +10,7 @@
 // program that does so is a worker, whatever its language.
 //
 // The server calls a service at least once: an answer that is lost is followed by another call. The
-// header Idempotency-Key is the same for repeated calls.
+// header Idempotency-Key is the same for repeated calls: see [IdempotencyKey].
 package worker
 
 import (

@@ -142,6 +142,19 @@ func TestServices(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, answer.Code)
 }
 
+func TestServicesKnowTheKeyOfTheirCall(t *testing.T) {
+	w := worker.New(worker.Config{})
+	worker.Handle(w, "key", func(ctx context.Context, _, _ any) (string, error) { return worker.IdempotencyKey(ctx), nil })
+	for _, key := range []string{"run/1/7", ""} {
+		call := httptest.NewRequest(http.MethodPost, "/exec/key", strings.NewReader("{}"))
+		call.Header.Set("Idempotency-Key", key)
+		answer := httptest.NewRecorder()
+		w.ServeHTTP(answer, call)
+		require.JSONEq(t, `{"result":"`+key+`"}`, answer.Body.String())
+	}
+	require.Empty(t, worker.IdempotencyKey(t.Context()))
+}
+
 func TestWorkersThatCannotRun(t *testing.T) {
 	for want, config := range map[string]worker.Config{
 		"must be one such as http://localhost:9000":         {URL: "localhost"},
