@@ -116,10 +116,8 @@ func (v *visit) readPast(ctx context.Context, generation int, asked history.Even
 // generation.
 func (p *past) readEarlier(ctx context.Context, v *visit, generation int, base history.Base) error {
 	return v.e.eachRecord(ctx, v.run, generation, func(rec *history.Record) {
-		for _, event := range rec.Events {
-			if started, ok := event.(*history.Started); ok && generation == base.Generation {
-				p.input = started.Input
-			}
+		if started := rec.Started(); started != nil && generation == base.Generation {
+			p.input = started.Input
 		}
 		if generation > base.Generation || rec.Number > base.Record {
 			p.note(rec)
@@ -230,10 +228,8 @@ func (v *visit) attributesAt(ctx context.Context, base history.Base) (attributes
 	for i := 0; i < len(segments) && err == nil; i++ {
 		log := &logReader{runs: v.e.Runs, ctx: ctx, run: v.run, generation: segments[i].Generation, more: true}
 		err = log.upTo(segments[i].Record, func(_ int, rec *history.Record) error {
-			for _, event := range rec.Events {
-				if started, ok := event.(*history.Started); ok && started.Base == nil {
-					attributes = started.Attributes
-				}
+			if started := rec.Started(); started != nil && started.Base == nil {
+				attributes = started.Attributes
 			}
 			for _, command := range rec.Commands {
 				if change, ok := command.(*history.UpsertAttributes); ok {

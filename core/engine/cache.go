@@ -173,10 +173,11 @@ func (s *slot) drop() {
 
 func (c *cache) close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for element := c.idle.Front(); element != nil; element = element.Next() {
-		element.Value.(*slot).live.close()
-	}
-	c.idle.Init()
+	idle := c.idle
+	c.idle = list.New()
 	clear(c.slots)
+	c.mu.Unlock()
+	for element := idle.Front(); element != nil; element = element.Next() {
+		element.Value.(*slot).live.close() // which gives memory back, and may so evict
+	}
 }

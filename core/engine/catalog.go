@@ -140,70 +140,94 @@ func (e *Engine) unblockDefined(ctx context.Context, workflow string) error {
 	})
 }
 
-// unblockPublished has a run tried again that was blocked for the lack of a definition, if it was
-// published meanwhile: its publisher may have looked for blocked runs before this one was.
+// unblockPublished resumes a run that was blocked for the lack of a definition, if that was
+// published meanwhile: its publisher may have listed blocked runs before this one was blocked.
 func (e *Engine) unblockPublished(ctx context.Context, run string, blocked *blockedError) error {
-	if blocked.needs.name == "" || e.Catalog == nil {
+	if blocked.needs.name == "" {
 		return nil
 	}
-	_, err := e.Catalog.FindDefinition(ctx, blocked.needs.name, blocked.needs.version)
-	if errors.Is(err, port.ErrNoDefinition) {
-		return nil
-	} else if err != nil {
+	there, err := e.hasDefinition(ctx, blocked.needs)
+	if !there || err != nil {
 		return err
 	}
 	return e.Unblock(ctx, run)
 }
 
-// isPublished says whether the catalog has what a run was blocked for the lack of. It remembers what
-// it has found.
-func (e *Engine) isPublished(ctx context.Context, run *port.Summary, found map[pin]bool) (bool, error) {
-	if e.Catalog == nil || run.Blocked.Reason != port.ReasonUnregistered {
+// isPublished says whether the catalog has the definition for the lack of which a run was blocked.
+// It keeps in known what it has asked the catalog.
+func (e *Engine) isPublished(
+	ctx context.Context, run *port.Summary, known map[pin]bool,
+) (there bool, err error) {
+	if run.Blocked.Reason != port.ReasonUnregistered {
 		return false, nil
 	}
 	needs := pin{run.Workflow, run.Definition}
-	if there, known := found[needs]; known {
+	if there, asked := known[needs]; asked {
 		return there, nil
 	}
-	_, err := e.Catalog.FindDefinition(ctx, needs.name, needs.version)
-	if err != nil && !errors.Is(err, port.ErrNoDefinition) {
-		return false, err
+	if there, err = e.hasDefinition(ctx, needs); err == nil {
+		known[needs] = there
 	}
-	found[needs] = err == nil
-	return found[needs], nil
+	return there, err
+}
+
+// hasDefinition says whether the catalog has a version. Version 0: whether any is published.
+func (e *Engine) hasDefinition(ctx context.Context, of pin) (bool, error) {
+	_, err := e.findDefinition(ctx, of)
+	if errors.Is(err, port.ErrNoDefinition) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// findDefinition is [port.Catalog.FindDefinition]. Without a catalog, it finds none.
+func (e *Engine) findDefinition(ctx context.Context, of pin) (*port.Definition, error) {
+	if e.Catalog == nil {
+		return nil, port.ErrNoDefinition
+	}
+	return e.Catalog.FindDefinition(ctx, of.name, of.version)
+}
+
+// readDefinition is [port.Catalog.Definition], likewise.
+func (e *Engine) readDefinition(ctx context.Context, of pin) (*port.Definition, error) {
+	if e.Catalog == nil {
+		return nil, port.ErrNoDefinition
+	}
+	return e.Catalog.Definition(ctx, of.name, of.version)
 }
 
 // Definition gives a version with its source; version 0 is the highest that is published.
-func (e *Engine) Definition(ctx context.Context, name string, version int) (*port.Definition, error) {
-	found, err := e.foundDefinition(ctx, name, version)
-	if err != nil {
-		return nil, err
+func (e *Engine) Definition(
+	ctx context.Context, name string, version int,
+) (*port.Definition, error) {
+	of := pin{name, version}
+	if version == 0 {
+		highest, err := e.findDefinition(ctx, of)
+		if err != nil {
+			return nil, e.undefined(err, of)
+		}
+		of.version = highest.Version
 	}
-	definition, err := e.Catalog.Definition(ctx, name, found.Version)
-	return definition, e.unavailable(err, "the definition was not read")
+	definition, err := e.readDefinition(ctx, of)
+	return definition, e.undefined(err, of)
 }
 
 // Version gives a version without its source; version 0 is the highest that is published.
 func (e *Engine) Version(ctx context.Context, name string, version int) (*port.Definition, error) {
-	return e.foundDefinition(ctx, name, version)
+	found, err := e.findDefinition(ctx, pin{name, version})
+	return found, e.undefined(err, pin{name, version})
 }
 
-// foundDefinition is a version without its source, or an error for its caller.
-func (e *Engine) foundDefinition(ctx context.Context, name string, version int) (*port.Definition, error) {
-	none := func() error {
-		if version == 0 {
-			return port.Errorf(port.NotFound, "no version of definition %q is published", name)
-		}
-		return port.Errorf(port.NotFound, "there is no version %d of definition %q", version, name)
+// undefined is the error of a caller that asked for a version; nil stays nil.
+func (e *Engine) undefined(err error, of pin) error {
+	switch {
+	case !errors.Is(err, port.ErrNoDefinition):
+		return e.unavailable(err, "the definition was not read")
+	case of.version == 0:
+		return port.Errorf(port.NotFound, "no version of definition %q is published", of.name)
 	}
-	if e.Catalog == nil {
-		return nil, none()
-	}
-	found, err := e.Catalog.FindDefinition(ctx, name, version)
-	if errors.Is(err, port.ErrNoDefinition) {
-		return nil, none()
-	}
-	return found, e.unavailable(err, "the definition was not read")
+	return port.Errorf(port.NotFound, "there is no version %d of definition %q",
+		of.version, of.name)
 }
 
 // Definitions lists the highest versions of names after one, whatever their status, without sources;
@@ -240,16 +264,17 @@ func (e *Engine) Versions(ctx context.Context, name string) ([]*port.Definition,
 
 // Retire ends starts of a version. Runs that have it continue.
 func (e *Engine) Retire(ctx context.Context, name string, version int) error {
-	if _, err := e.foundDefinition(ctx, name, version); err != nil {
+	if _, err := e.Version(ctx, name, version); err != nil {
 		return err
 	}
-	return e.unavailable(e.Catalog.SetDefinitionStatus(ctx, name, version, port.DefinitionRetired), "the version was not retired")
+	err := e.Catalog.SetDefinitionStatus(ctx, name, version, port.DefinitionRetired)
+	return e.unavailable(err, "the version was not retired")
 }
 
 // DeleteDefinition deletes a version that no run has, open or ended. One that is published is to be
 // retired first, so that no start takes it meanwhile.
 func (e *Engine) DeleteDefinition(ctx context.Context, name string, version int) error {
-	found, err := e.foundDefinition(ctx, name, version)
+	found, err := e.Version(ctx, name, version)
 	if err != nil {
 		return err
 	}
@@ -268,6 +293,7 @@ func (e *Engine) DeleteDefinition(ctx context.Context, name string, version int)
 	if err != nil {
 		return e.unavailable(err, "the version was not deleted: its runs were not listed")
 	}
+	e.codes.forget(pin{name, version}) // a source that is published under this number later is another one
 	err = e.Catalog.DeleteDefinition(ctx, name, version)
 	return e.unavailable(err, "the version was not deleted")
 }
@@ -281,12 +307,13 @@ func (e *Engine) pin(ctx context.Context, request StartRequest) (int, error) {
 		}
 		return 0, nil
 	}
-	found, err := e.foundDefinition(ctx, request.Workflow, request.Definition)
+	of := pin{request.Workflow, request.Definition}
+	found, err := e.findDefinition(ctx, of)
 	switch {
-	case request.Definition == 0 && port.CodeOf(err) == port.NotFound:
+	case of.version == 0 && errors.Is(err, port.ErrNoDefinition):
 		return 0, nil
 	case err != nil:
-		return 0, err
+		return 0, e.undefined(err, of)
 	case found.Status == port.DefinitionRetired:
 		return 0, port.Errorf(port.Conflict, "version %d of definition %q is retired: start another one", found.Version, found.Name)
 	}

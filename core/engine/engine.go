@@ -83,8 +83,8 @@ type Engine struct {
 	workers  *workers
 	watchdog watchdog
 	fitting  fitting
-	parsed   parsedDefinitions
 	resent   resent
+	codes    *codes
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.
@@ -94,8 +94,10 @@ func New(ports port.Ports, config Config) (*Engine, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	return &Engine{Ports: ports, config: config, registry: known, live: newCache(config.LiveRuns, config.Memory),
-		replays: newPlaces(config.Memory, true), questions: newPlaces(config.Memory, false), watch: newWatch(), workers: newWorkers()}, nil
+	return &Engine{Ports: ports, config: config, registry: known, codes: newCodes(config.Memory),
+		live:    newCache(config.LiveRuns, config.Memory),
+		replays: newPlaces(config.Memory, true), questions: newPlaces(config.Memory,
+			false), watch: newWatch(), workers: newWorkers()}, nil
 }
 
 func register(definitions []workflow.Definition) (*registry.Registry, error) {

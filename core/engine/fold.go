@@ -52,7 +52,7 @@ func (e *Engine) foldFrom(ctx context.Context, run string, to history.Base, page
 		}
 		log.more = true
 	}
-	if base := (&port.View{Records: log.page}).Base(); base != nil {
+	if base := history.BaseIn(log.page); base != nil {
 		var err error
 		if fold, err = e.foldTo(ctx, run, *base); err != nil {
 			return nil, err

@@ -19,12 +19,7 @@ func (e *Engine) segments(ctx context.Context, run string, base history.Base) ([
 		if err != nil || len(first) == 0 {
 			return segments, err
 		}
-		var earlier *history.Base
-		for _, event := range first[0].Events {
-			if started, ok := event.(*history.Started); ok {
-				earlier = started.Base
-			}
-		}
+		earlier := history.BaseIn(first)
 		if earlier == nil {
 			return segments, nil
 		}
@@ -107,15 +102,12 @@ func (e *Engine) DefinitionOf(ctx context.Context, run string, generation int) (
 	if err != nil {
 		return nil, e.unavailable(err, "the log was not read")
 	}
-	started := startedIn(records)
+	started := history.StartIn(records)
 	if started == nil || started.Definition == 0 {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	exported := &history.ExportedDefinition{Version: started.Definition}
-	if e.Catalog == nil {
-		return exported, nil
-	}
-	definition, err := e.Catalog.Definition(ctx, started.Workflow, started.Definition)
+	definition, err := e.readDefinition(ctx, pin{started.Workflow, started.Definition})
 	if err == nil {
 		exported.Kind, exported.Source = definition.Kind, definition.Source
 	} else if errors.Is(err, port.ErrNoDefinition) {
@@ -134,7 +126,7 @@ func (e *Engine) eachThatCounts(ctx context.Context, run string, generation int,
 	if own.page, own.err = e.Runs.Records(ctx, run, generation, 0); own.err != nil {
 		return own.err
 	}
-	if base := (&port.View{Records: own.page}).Base(); base != nil {
+	if base := history.BaseIn(own.page); base != nil {
 		earlier, err := e.segments(ctx, run, *base)
 		if err != nil {
 			return err

@@ -26,7 +26,8 @@ type live struct {
 	base map[int64]history.Pending
 	// fold has the pending commands, for checkpoints.
 	fold *machine.Fold
-	// definition is the version that it runs; 0: the program's own code.
+	// code is what it runs, and definition the version of that; 0: it is the program's own.
+	code       *code
 	definition int
 	// events and commands of the log, and the bytes of the values in them: see [live.weight].
 	events, bytes int
@@ -36,6 +37,8 @@ func (l *live) close() {
 	if l.exec != nil {
 		l.exec.Close()
 	}
+	l.code.release()
+	l.code = nil
 }
 
 // retire keeps of a run that has ended only where its log ends: most of those who look at it once more find nothing new.
@@ -144,12 +147,16 @@ func (l *live) weigh(rec *history.Record) {
 // of earlier generations.
 func (e *Engine) newLive(ctx context.Context, view *port.View) (*live, error) {
 	summary := view.Summary
-	entry, definition, err := e.code(ctx, summary.Workflow, definitionOf(view))
+	code, err := e.code(ctx, pin{summary.Workflow, definitionOf(view)})
 	if err != nil {
 		return nil, err
 	}
-	l := &live{ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, definition: definition, position: port.Position{Generation: summary.Generation}}
-	l.exec = scheduler.New(scheduler.Identity{Run: summary.Run, Generation: summary.Generation, Workflow: summary.Workflow}, entry)
+	l := &live{
+		ledger: &ledger{}, fold: &machine.Fold{}, summary: summary, code: code,
+		definition: code.of.version, position: port.Position{Generation: summary.Generation},
+	}
+	l.exec = scheduler.New(scheduler.Identity{Run: summary.Run, Generation: summary.Generation,
+		Workflow: summary.Workflow}, code.entry)
 	base := view.Base()
 	if base == nil {
 		l.fold.Generation = summary.Generation

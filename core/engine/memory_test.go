@@ -140,3 +140,56 @@ func TestReplaysWaitForMemory(t *testing.T) {
 		require.Equal(w.t, history.Completed, w.summary("r").Status)
 	})
 }
+
+// longWords is a source of 60 KB that begins with a wait.
+var longWords = strings.Repeat("wait, ", 10_000) + "wait"
+
+// TestCodeOfDefinitionsIsBoundedByBytes: runs of twenty definitions fit one after another, and idle
+// code is evicted like idle runs.
+func TestCodeOfDefinitionsIsBoundedByBytes(t *testing.T) {
+	publishing(t, func(w *world) {
+		const definitions = 20
+		budget := memory.New(8_000_000)
+		adjust := w.adjust
+		w.adjust = func(name string, c *engine.Config) {
+			adjust(name, c)
+			c.Memory = budget
+		}
+		for i := range definitions {
+			w.publish(fmt.Sprint("d", i), longWords)
+			w.start(fmt.Sprint("r", i), fmt.Sprint("d", i), "1")
+			w.settle()
+		}
+		require.LessOrEqual(w.t, budget.Used(), budget.Total())
+		require.Greater(w.t, budget.Used(), budget.Total()/2, "no more is evicted than need be")
+		for i := range definitions {
+			w.terminate(fmt.Sprint("r", i), "end")
+			w.settle()
+		}
+		require.LessOrEqual(w.t, budget.Used(), budget.Total()/4+100_000,
+			"of what no run has, a part stays")
+	})
+}
+
+// TestCodeOfDefinitionsCountsOnce: live runs of one version share its code.
+func TestCodeOfDefinitionsCountsOnce(t *testing.T) {
+	publishing(t, func(w *world) {
+		budget := memory.New(100_000_000)
+		adjust := w.adjust
+		w.adjust = func(name string, c *engine.Config) {
+			adjust(name, c)
+			c.Memory = budget
+		}
+		w.publish("main", longWords)
+		w.start("r", "main", "1")
+		w.settle()
+		one := budget.Used()
+		require.Greater(w.t, one, int64(10*len(longWords)),
+			"code counts by the length of its source")
+		for i := range 20 {
+			w.start(fmt.Sprint("r", i), "main", "1")
+		}
+		w.settle()
+		require.Less(w.t, budget.Used(), 3*one)
+	})
+}

@@ -26,11 +26,7 @@ func (v *visit) replayed(ctx context.Context, commit *port.Commit) error {
 		}
 	}
 	export.Records = append(export.Records, commit.Record)
-	entry, _, err := v.e.code(ctx, export.Workflow, v.slot.live.definition)
-	if err != nil {
-		return err
-	}
-	return v.e.replay(entry, export)
+	return v.e.replay(v.slot.live.code.entry, export)
 }
 
 func hasBase(event history.Event) bool {

@@ -100,10 +100,9 @@ func (e *Engine) firstStart(ctx context.Context, there *port.Summary) (*port.Sum
 		return nil, e.unavailable(err, "the run that has this id was not found out about")
 	}
 	first := *there
-	if len(records) > 0 && len(records[0].Events) > 0 {
-		if started, ok := records[0].Events[0].(*history.Started); ok {
-			first.Workflow, first.Definition, first.Input = started.Workflow, started.Definition, started.Input
-		}
+	if started := history.StartIn(records); started != nil {
+		first.Workflow, first.Definition = started.Workflow, started.Definition
+		first.Input = started.Input
 	}
 	return &first, nil
 }

@@ -205,10 +205,9 @@ func (e *Engine) searchLog(ctx context.Context, run string, view *port.View, ans
 			return answered, earlier, err
 		}
 		search.at.Record = rec.Number
-		for _, event := range rec.Events {
-			if started, ok := event.(*history.Started); ok {
-				earlier = slices.Contains(started.Mail, history.MessageName(answer.update)) || slices.Contains(started.Mail, answer.ID)
-			}
+		if started := rec.Started(); started != nil {
+			earlier = slices.Contains(started.Mail, history.MessageName(answer.update)) ||
+				slices.Contains(started.Mail, answer.ID)
 		}
 		for _, command := range rec.Commands {
 			if respond, ok := command.(*history.RespondUpdate); ok && respond.Answers(answer.update) {

@@ -49,6 +49,32 @@ func (t Tried) Count() int {
 // Item names one filing of an inbox item.
 type Item struct{ Key, Filing string }
 
+// Started gives the start that the record takes. Nil: it is not the first of its generation.
+func (rec *Record) Started() *Started {
+	for _, event := range rec.Events {
+		if started, ok := event.(*Started); ok {
+			return started
+		}
+	}
+	return nil
+}
+
+// StartIn gives the start of a generation from the first records of its log. Nil: these are others.
+func StartIn(records []*Record) *Started {
+	if len(records) == 0 {
+		return nil
+	}
+	return records[0].Started()
+}
+
+// BaseIn gives the base of that generation. Nil: no reset began it, or as with [StartIn].
+func BaseIn(records []*Record) *Base {
+	if started := StartIn(records); started != nil {
+		return started.Base
+	}
+	return nil
+}
+
 // Closes gives the command that closes the generation, if this record has one.
 func (rec *Record) Closes() Terminal {
 	if len(rec.Commands) == 0 {

@@ -102,18 +102,19 @@ const CheckpointAfter = 64
 // of most logs.
 const NewestRecords = CheckpointAfter + 1
 
-// Base gives where the current generation goes on, if it was begun by a reset.
-func (v *View) Base() *history.Base {
+// Started is what the current generation begins with: the start that its first record took, or the
+// one in the inbox before there is a record. Nil: the view has neither.
+func (v *View) Started() *history.Started {
 	if len(v.Records) > 0 {
-		for _, event := range v.Records[0].Events {
-			if started, ok := event.(*history.Started); ok {
-				return started.Base
-			}
-		}
-		return nil
+		return history.StartIn(v.Records)
 	}
-	if start := v.Start(); start != nil {
-		return start.Base
+	return v.Start()
+}
+
+// Base gives where the current generation continues, if a reset began it.
+func (v *View) Base() *history.Base {
+	if started := v.Started(); started != nil {
+		return started.Base
 	}
 	return nil
 }
