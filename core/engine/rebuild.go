@@ -152,7 +152,8 @@ func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err 
 	} else if err != nil {
 		return done, err
 	}
-	o := &outbox{e: e, run: run, generation: view.Summary.Generation, again: true}
+	o := &outbox{e: e, run: run, generation: view.Summary.Generation,
+		ancestors: view.Summary.Ancestors, again: true}
 	if view.Summary.Blocked != nil {
 		done.Unblocked++
 		o.resumes = append(o.resumes, unblocks(view.Summary))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ type outbox struct {
 	e          *Engine
 	run        string
 	generation int
+	ancestors  int // of the run
 	pending    func(seq int64) (history.Sequenced, bool)
 	again      bool                      // it sends what was sent before, perhaps: activities continue from their states
 	resent     bool                      // a rebuild of this process has sent the activities
@@ -57,7 +59,8 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 	if closes {
 		unsent = endUnsent(a.asks)
 	}
-	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation, pending: l.exec.Pending, again: a.name != v.author}
+	o := &outbox{e: v.e, run: v.run, generation: l.position.Generation,
+		ancestors: l.summary.Ancestors, pending: l.exec.Pending, again: a.name != v.author}
 	o.resent = o.again && v.e.resent.has(v.run, l.position.Generation, a.newest)
 	if a.base { // the first record after a reset asks for all that was pending there
 		for _, command := range l.exec.PendingCommands() {
@@ -272,6 +275,15 @@ func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 		Generation: 1, Status: history.Running, Started: o.e.Clock.Now(), Input: command.Input,
 		Attributes: command.Attributes, Parent: parent,
 	}
+	if command.ParentClosePolicy != history.AbandonChildren {
+		summary.Ancestors = o.ancestors + 1
+	}
+	if summary.Ancestors > port.MostAncestors {
+		return o.refuse(ctx, summary, history.TooManyAncestors, fmt.Sprintf(
+			"child %s of workflow %s was not started: %d runs would wait for it, each for the next, "+
+				"and the limit is %d; workflows probably start each other in a circle: end it, or "+
+				"have a run continue as new", summary.Run, summary.Workflow, summary.Ancestors, port.MostAncestors))
+	}
 	err := o.e.create(ctx, summary, o.e.startItem(summary))
 	if errors.Is(err, port.ErrTaken) {
 		return o.childTaken(ctx, command, summary)
@@ -307,9 +319,9 @@ func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wa
 	case err != nil:
 		return err
 	case there.Parent == nil || *there.Parent != *wanted.Parent:
-		failure := &history.Failure{FailureKind: history.Application, Type: "run-id-in-use", NonRetryable: true,
-			Message: fmt.Sprintf("a run with the id %q exists (workflow %s): give the child another id, or none", there.Run, there.Workflow)}
-		return o.tell(ctx, wanted.Parent, &history.ChildResolved{Seq: command.Seq(), Failure: failure})
+		return o.refuse(ctx, wanted, "run-id-in-use", fmt.Sprintf(
+			"a run with the id %q exists (workflow %s): give the child another id, or none",
+			there.Run, there.Workflow))
 	case there.Status.Closed():
 		return o.tell(ctx, there.Parent, resolved(there))
 	}
@@ -317,12 +329,25 @@ func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wa
 	return o.leaveLate(ctx, command)
 }
 
-// childID is the child's own, or made of the parent's and the number of the call.
+// refuse tells the parent that a child was not started.
+func (o *outbox) refuse(ctx context.Context, child *port.Summary, kind, message string) error {
+	failure := &history.Failure{FailureKind: history.Application, Type: kind, NonRetryable: true,
+		Message: message}
+	return o.tell(ctx, child.Parent, &history.ChildResolved{Seq: child.Parent.Seq, Failure: failure})
+}
+
+// childID is the child's own, or made of the parent's and the number of the call. One that would be
+// too long for an id has a hash for its beginning.
 func childID(command *history.StartChild, parent *history.Parent) string {
 	if command.Run != "" {
 		return command.Run
 	}
-	return fmt.Sprintf("%s.%d.%d", parent.Run, parent.Generation, parent.Seq)
+	id := fmt.Sprintf("%s.%d.%d", parent.Run, parent.Generation, parent.Seq)
+	if len(id) <= port.LongestID {
+		return id
+	}
+	hash := sha256.Sum256([]byte(parent.Run))
+	return fmt.Sprintf("%x.%d.%d", hash[:16], parent.Generation, parent.Seq)
 }
 
 // tell files a child's end in its parent's inbox, and resumes the parent.
@@ -354,7 +379,10 @@ func (o *outbox) cancelChild(ctx context.Context, seq int64) error {
 	if err := o.child(ctx, child); err != nil {
 		return err
 	}
-	return o.mailChild(ctx, child, cancel)
+	if err := o.mailChild(ctx, child, cancel); !errors.Is(err, port.ErrNoRun) {
+		return err
+	}
+	return nil // it was refused
 }
 
 // mailChild files a mail from the parent in a child's inbox, and resumes the child. ErrNoRun: it has not been started.

@@ -28,6 +28,8 @@ type NodeFailure struct {
 	// the first 100 are left out, and More counts them.
 	Errors map[string]string `json:"errors,omitempty"`
 	More   int               `json:"more,omitempty"`
+
+	cause *history.Failure // set if nothing but this flow's caller can help
 }
 
 const (
@@ -39,7 +41,7 @@ const (
 func (f *NodeFailure) err() error {
 	return &history.Failure{FailureKind: history.Application, Type: FailureType, NonRetryable: true,
 		Message: fmt.Sprintf("node %q failed: %s", f.Node, f.Error),
-		Details: history.Payload(encode(f))}
+		Details: history.Payload(encode(f)), Cause: f.cause}
 }
 
 // inputFailure is the failure of a run that cannot begin.
@@ -69,6 +71,17 @@ func failedCalls(errs map[string]string, total int) *NodeFailure {
 		f.Errors[branch] = errs[branch]
 	}
 	return f
+}
+
+// circle finds the failure of a child that was not started, since runs start each other in a circle:
+// in a failure, or as its cause. A run that retries there would make the circle grow for ever.
+func circle(err error) *history.Failure {
+	for f := history.FailureOf(err); f != nil; f = f.Cause {
+		if f.Type == history.TooManyAncestors {
+			return f
+		}
+	}
+	return nil
 }
 
 // reason is the text of an error as its author wrote it.

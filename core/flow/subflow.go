@@ -17,7 +17,7 @@ func (v *visit) subflow() (outcome, error) {
 		if failure == nil {
 			return v.endSubflow(result)
 		}
-		if v.frame.Now.Retries >= v.node.MaxRetries {
+		if v.frame.Now.Retries >= v.node.MaxRetries || failure.cause != nil {
 			return v.failSubflow(result, failure)
 		}
 		v.frame.Now.Retries++
@@ -88,5 +88,5 @@ func (v *visit) child() (json.RawMessage, *NodeFailure, error) {
 	}
 	row.Status, row.Error = RowError, reason(err)
 	v.note(row)
-	return nil, &NodeFailure{Error: reason(err)}, nil
+	return nil, &NodeFailure{Error: reason(err), cause: circle(err)}, nil
 }

@@ -22,6 +22,10 @@ const (
 	AbandonChildren   ParentClosePolicy = "leave"     // it goes on
 )
 
+// TooManyAncestors is the type of the failure of a child that is not started: too many runs would
+// wait for it, each for the next.
+const TooManyAncestors = "too-many-ancestors"
+
 func (*StartChild) Kind() string { return "start-child" }
 func (c *StartChild) Fields() []Field {
 	return []Field{

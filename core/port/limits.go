@@ -5,5 +5,8 @@ const (
 	LongestID   = 200      // bytes, of a run or a mail
 	LongestName = 100      // bytes, of a workflow, signal, update, query, attribute, type of failure
 	LongestText = 64 << 10 // bytes, of a reason or a failure's message
+	// MostAncestors is how many runs may wait for a child, each for the next. It bounds workflows
+	// that start each other in a circle.
+	MostAncestors = 100
 
 )
