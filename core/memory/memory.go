@@ -24,8 +24,44 @@ type Budget struct {
 
 // claim is one call of Take that waits.
 type claim struct {
-	bytes   int64
-	granted chan struct{}
+	bytes     int64
+	granted   chan struct{}
+	overtaken int // by small claims
+}
+
+// Small claims do not wait behind large ones, of which each may hold its bytes for seconds: many of
+// these would else stop everybody else. They have a reserve beyond the budget. But a large claim
+// waits behind no more than so many small ones.
+const (
+	partOfSmall   = 256 // of the budget: what a small claim has at most
+	partOfReserve = 16  // of the budget, beyond it
+	mostOvertakes = 1000
+)
+
+// fits says whether there is room for bytes. The lock is held.
+func (b *Budget) fits(bytes int64) bool {
+	total := b.total
+	if b.isSmall(bytes) {
+		total += b.total / partOfReserve
+	}
+	return b.used+bytes <= total
+}
+
+func (b *Budget) isSmall(bytes int64) bool { return bytes <= b.total/partOfSmall }
+
+// overtakes says whether a claim need not wait for those before it, and notes that for the first of
+// them. The lock is held.
+func (b *Budget) overtakes(bytes int64) bool {
+	first := b.waiting.Front()
+	if first == nil {
+		return true
+	}
+	before := first.Value.(*claim)
+	if !b.isSmall(bytes) || before.overtaken == mostOvertakes {
+		return false
+	}
+	before.overtaken++
+	return true
 }
 
 // New makes a budget of so many bytes.
@@ -62,15 +98,15 @@ func (b *Budget) OnPressure(evict func() bool) {
 }
 
 // TryTake takes bytes if there is room for them, and says whether there was. It does not overtake a
-// caller that waits.
+// caller that waits, unless the bytes are few.
 func (b *Budget) TryTake(bytes int64) bool {
 	if b == nil {
 		return true
 	}
 	for {
 		b.mu.Lock()
-		fits := b.used+bytes <= b.total
-		if fits && b.waiting.Len() == 0 {
+		fits := b.fits(bytes)
+		if fits && b.overtakes(bytes) {
 			b.used += bytes
 			b.mu.Unlock()
 			return true
@@ -91,8 +127,13 @@ func (b *Budget) Take(ctx context.Context, bytes int64) (taken int64, err error)
 		return 0, nil
 	}
 	bytes = min(bytes, b.total)
-	mine := &claim{bytes, make(chan struct{})}
+	mine := &claim{bytes: bytes, granted: make(chan struct{})}
 	b.mu.Lock()
+	if b.fits(bytes) && b.overtakes(bytes) {
+		b.used += bytes
+		b.mu.Unlock()
+		return bytes, nil
+	}
 	place := b.waiting.PushBack(mine)
 	b.mu.Unlock()
 	b.settle()
@@ -154,7 +195,7 @@ func (b *Budget) settle() {
 			return
 		}
 		next := first.Value.(*claim)
-		fits := b.used+next.bytes <= b.total
+		fits := b.fits(next.bytes)
 		if fits {
 			b.used += next.bytes
 			b.waiting.Remove(first)

@@ -138,3 +138,45 @@ func TestEvictableHelpsThoseThatWait(t *testing.T) {
 		require.Equal(t, 7, h.things)
 	})
 }
+
+// TestSmallClaimsOvertakeLargeOnes: large claims that wait for each other do not stop small ones,
+// which have a reserve. But small ones cannot keep a large one waiting for ever.
+func TestSmallClaimsOvertakeLargeOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total = 1600
+		b := memory.New(total)
+		require.True(t, b.TryTake(total))
+		granted := false
+		go func() {
+			_, err := b.Take(t.Context(), total/2)
+			require.NoError(t, err)
+			granted = true
+		}()
+		synctest.Wait()
+		const small = total / 256
+		for range total / 16 / small { // what the reserve holds
+			taken, err := b.Take(t.Context(), small)
+			require.NoError(t, err)
+			require.EqualValues(t, small, taken)
+		}
+		require.False(t, b.TryTake(small), "the reserve is used up")
+		require.False(t, b.TryTake(small+1), "a larger claim waits in its place")
+		b.Give(total/2 + 100)
+		synctest.Wait()
+		require.True(t, granted)
+
+		go func() {
+			_, err := b.Take(t.Context(), total/2)
+			require.NoError(t, err)
+		}()
+		synctest.Wait()
+		overtaken := 0
+		for b.TryTake(1) {
+			b.Give(1)
+			overtaken++
+		}
+		require.Equal(t, 1000, overtaken)
+		b.Give(total)
+		synctest.Wait()
+	})
+}
