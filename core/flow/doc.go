@@ -95,7 +95,9 @@
 // own.
 //
 // A flow that works without waiting for anything has to pause for a second now and then. After 20
-// such pauses in a row it fails, since it most likely runs in a circle.
+// such pauses in a row it fails, since it most likely runs in a circle. A child run that more than
+// 100 runs would wait for, each for the next, is not started; no max_retries repeats that failure.
+// The paths of one node's prep and post read at most 128 MB.
 //
 // # Node runs
 //

@@ -157,3 +157,22 @@ func TestLargeResults(t *testing.T) {
 	w.succeed(one(`"kind": "wait_event", "params": {"signal_key": "$shared.go"}`), `{}`, `{"go": 1}`)
 	newWorld(t).fail(one(`"kind": "timer", "prep": {"input_key": "$params.deep"}, "post": {"output_key": "out"}`), `{"deep": `+deep+`}`, "n", "nested more than 4900 levels")
 }
+
+// Very many paths into a large value end the node: each of them reads the value from its start.
+func TestManyPathsIntoALargeValue(t *testing.T) {
+	var inputs, outputs []string
+	for i := range 500 {
+		inputs = append(inputs, fmt.Sprintf(`"k%d": "$params.v[999999]"`, i))
+		outputs = append(outputs, fmt.Sprintf(`"k%d": "v[999999]"`, i))
+	}
+	large := `{"v": [` + numbers(100_000) + `]}`
+	for name, fields := range map[string]string{
+		"prep": `"kind": "timer", "prep": {"input_map": {` + strings.Join(inputs, ",") + `}}`,
+		"post": `"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {` + strings.Join(outputs, ",") + `}}`,
+	} {
+		w := newWorld(t)
+		w.SkipReplay = true
+		failure := w.fail(one(fields), large, "n", "prep and post would read more than")
+		require.Contains(t, failure.Error, "use fewer paths", name)
+	}
+}

@@ -20,6 +20,29 @@ type visit struct {
 	values expr.Values
 
 	paramsText json.RawMessage // params as JSON, once it was needed
+
+	reads int // bytes that prep and post have read
+}
+
+// pay counts bytes that prep or post is about to read, and says whether that is not too much. A
+// path to the end of a large value reads all of it, and a node may have very many paths.
+func (v *visit) pay(bytes int) bool {
+	if v.reads > mostRead-bytes {
+		v.reads = mostRead + 1
+		return false
+	}
+	v.reads += bytes
+	v.pace.work += bytes
+	return true
+}
+
+// mostRead is how many bytes prep and post of one node read at most: some half a second.
+const mostRead = 128 << 20
+
+// tooMuch is the failure of a node whose prep or post reads too much.
+func tooMuch() *NodeFailure {
+	return failed("prep and post would read more than %d bytes: a path into a large value reads it "+
+		"from its start, so use fewer paths, or smaller values", mostRead)
 }
 
 // outcome is how a node ended.
@@ -47,6 +70,9 @@ func (r *run) enter(ctx workflow.Context, n *Node, f *frame, params object) (out
 	}
 	v.values.Input = f.Now.Input
 	r.publish(ctx)
+	if v.reads > mostRead {
+		return v.end(nil, "", tooMuch())
+	}
 	return v.perform()
 }
 
@@ -99,12 +125,10 @@ func (v *visit) paramsJSON() json.RawMessage {
 
 // read gives the value of a reference, which counts as work.
 func (v *visit) read(reference expr.Reference) json.RawMessage {
-	value := reference.In(v.values)
-	v.pace.work += len(value)
-	if value == nil {
+	if !v.pay(reference.Cost(v.values)) {
 		return json.RawMessage("null")
 	}
-	return value
+	return orNull(reference.In(v.values))
 }
 
 // output writes a result to the shared state (S4.11). whole is what output_key gets, and fields is
@@ -118,6 +142,9 @@ func (v *visit) output(whole, fields json.RawMessage) *NodeFailure {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(post.output)) {
+		if !v.pay(post.output[key].Cost(fields)) {
+			return tooMuch()
+		}
 		if err := v.frame.Shared.write(key, post.output[key].In(fields)); err != nil {
 			return failed("%v", err)
 		}

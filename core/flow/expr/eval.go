@@ -80,24 +80,16 @@ func (r *evaluation) all(expressions []*Expr, answer bool) bool {
 	return true
 }
 
-// value gives an operand's JSON. A path is paid for by the value that it begins in, since that is
-// read from its start.
+// value gives an operand's JSON.
 func (r *evaluation) value(o operand) []byte {
 	if o.reference == nil {
 		return o.literal
 	}
-	whole := Reference{Root: o.reference.Root, Path: o.reference.Path.head()}.In(r.values)
-	if !r.pay(len(whole) * max(len(o.reference.Path.steps), 1)) {
+	if !r.pay(o.reference.Cost(r.values)) {
 		return nil
-	}
-	if len(o.reference.Path.steps) == 0 {
-		return whole
 	}
 	return o.reference.In(r.values)
 }
-
-// head is the part of the path that is found without reading.
-func (p Path) head() Path { return Path{p.steps[:min(len(p.steps), 1)]} }
 
 // contains says whether an array has an element that equals the value, or a string has the value's
 // text in it.

@@ -184,9 +184,9 @@ func typeOf(value any) string {
 }
 
 // escape writes a name as part of a JSON pointer.
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
+func escape(name string) string { return escaper.Replace(name) }
+
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // cut shortens a name for a message.
 func cut(name string) string {

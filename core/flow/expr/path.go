@@ -80,6 +80,12 @@ func (p Path) In(value []byte) []byte {
 	return value
 }
 
+// Cost is how many bytes [Path.In] reads at most.
+func (p Path) Cost(value []byte) int { return len(value) * max(len(p.steps), 1) }
+
+// head is the part of the path that is found without reading.
+func (p Path) head() Path { return Path{p.steps[:min(len(p.steps), 1)]} }
+
 // Of is [Path.In] for the members of an object that is not one JSON text.
 func (p Path) Of(object Object) []byte {
 	if len(p.steps) == 0 {

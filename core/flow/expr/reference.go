@@ -64,6 +64,12 @@ func (r Reference) In(v Values) []byte {
 	}
 }
 
+// Cost is how many bytes [Reference.In] reads at most. A path is paid for by the value that it begins
+// in, since that is read from its start.
+func (r Reference) Cost(v Values) int {
+	return r.Path.Cost(Reference{Root: r.Root, Path: r.Path.head()}.In(v))
+}
+
 func of(object Object, path Path) []byte {
 	if object == nil {
 		return nil
