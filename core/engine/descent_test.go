@@ -11,7 +11,7 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
-// descends starts itself as a child, for ever.
+// descends starts itself as a child, forever.
 func descends(_ *world, ctx workflow.Context, depth int) (int, error) {
 	return workflow.ExecuteChild(ctx, workflow.Declare[int, int]("main"), depth+1)
 }
@@ -42,7 +42,7 @@ func TestWorkflowsThatStartEachOtherInACircle(t *testing.T) {
 	})
 }
 
-// TestChildrenThatGoOnByThemselvesHaveNoAncestors: such a chain is no circle that waits.
+// TestChildrenThatGoOnByThemselvesHaveNoAncestors: such a chain does not wait.
 func TestChildrenThatGoOnByThemselvesHaveNoAncestors(t *testing.T) {
 	alone := func(_ *world, ctx workflow.Context, depth int) (int, error) {
 		if depth > port.MostAncestors+10 {

@@ -279,10 +279,7 @@ func (o *outbox) child(ctx context.Context, command *history.StartChild) error {
 		summary.Ancestors = o.ancestors + 1
 	}
 	if summary.Ancestors > port.MostAncestors {
-		return o.refuse(ctx, summary, history.TooManyAncestors, fmt.Sprintf(
-			"child %s of workflow %s was not started: %d runs would wait for it, each for the next, "+
-				"and the limit is %d; workflows probably start each other in a circle: end it, or "+
-				"have a run continue as new", summary.Run, summary.Workflow, summary.Ancestors, port.MostAncestors))
+		return o.refuse(ctx, summary, history.TooManyAncestors, tooManyAncestors(summary))
 	}
 	err := o.e.create(ctx, summary, o.e.startItem(summary))
 	if errors.Is(err, port.ErrTaken) {
@@ -327,6 +324,13 @@ func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wa
 	}
 	o.resumes = append(o.resumes, port.Resume{Run: there.Run})
 	return o.leaveLate(ctx, command)
+}
+
+func tooManyAncestors(child *port.Summary) string {
+	return fmt.Sprintf("child %s of workflow %s was not started: %d runs would wait for it, each for "+
+		"the next, and the limit is %d; workflows probably start each other in a circle: end it, "+
+		"or have a run continue as new",
+		child.Run, child.Workflow, child.Ancestors, port.MostAncestors)
 }
 
 // refuse tells the parent that a child was not started.

@@ -39,10 +39,11 @@ func (v *visit) pay(bytes int) bool {
 // mostRead is how many bytes prep and post of one node read at most: some half a second.
 const mostRead = 128 << 20
 
-// tooMuch is the failure of a node whose prep or post reads too much.
+// tooMuch is the failure of a node with a prep or a post that reads too much.
 func tooMuch() *NodeFailure {
-	return failed("prep and post would read more than %d bytes: a path into a large value reads it "+
-		"from its start, so use fewer paths, or smaller values", mostRead)
+	return failed(
+		"prep and post would read more than %d bytes: a path into a large value reads it from its "+
+			"start, so use fewer paths, or smaller values", mostRead)
 }
 
 // outcome is how a node ended.

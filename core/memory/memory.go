@@ -30,7 +30,7 @@ type claim struct {
 }
 
 // Small claims do not wait behind large ones, of which each may hold its bytes for seconds: many of
-// these would else stop everybody else. They have a reserve beyond the budget. But a large claim
+// these would else stop all others. They have a reserve beyond the budget. But a large claim
 // waits behind no more than so many small ones.
 const (
 	partOfSmall   = 256 // of the budget: what a small claim has at most

@@ -140,7 +140,7 @@ func TestEvictableHelpsThoseThatWait(t *testing.T) {
 }
 
 // TestSmallClaimsOvertakeLargeOnes: large claims that wait for each other do not stop small ones,
-// which have a reserve. But small ones cannot keep a large one waiting for ever.
+// which have a reserve. But a large one waits behind a bounded number of them.
 func TestSmallClaimsOvertakeLargeOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 1600

@@ -31,7 +31,7 @@ type Summary struct {
 	Attributes history.Attributes `json:"attributes,omitempty"`
 	Parent     *history.Parent    `json:"parent,omitempty"`
 	// Ancestors counts the runs that wait for this one: its parent, the parent of that, and so on.
-	// A run that goes on by itself when its parent closes has none.
+	// A run that continues when its parent closes has none.
 	Ancestors int `json:"ancestors,omitempty"`
 	// Large names the values that were left out of this summary for their length: see
 	// [Summary.LeaveOut]. It is not stored.
