@@ -8,5 +8,4 @@ const (
 	// MostAncestors is how many runs may wait for a child, each for the next. It bounds workflows
 	// that start each other in a circle.
 	MostAncestors = 100
-
 )
