@@ -94,16 +94,17 @@ func (e *Engine) publish(ctx context.Context, definition port.Definition, versio
 	if err != nil {
 		return nil, false, err
 	}
-	there := -1
 	if version == 0 && len(versions) > 0 {
-		if version = versions[0].Version + 1; versions[0].Hash == definition.Hash {
-			there = 0
+		if version = versions[0].Version; versions[0].Hash != definition.Hash {
+			version++
 		}
-	} else {
-		version = max(1, version)
-		there = slices.IndexFunc(versions, func(d *port.Definition) bool { return d.Version == version })
 	}
-	if there >= 0 {
+	version = max(1, version)
+	there := slices.IndexFunc(versions, func(d *port.Definition) bool {
+		return d.Version == version
+	})
+	if there >= 0 && (versions[there].Status != port.DefinitionDeleted ||
+		versions[there].Hash != definition.Hash) {
 		return e.publishAgain(ctx, versions[there], &definition)
 	}
 	definition.Version, definition.Published = version, e.Clock.Now().UTC()
@@ -242,7 +243,8 @@ func (e *Engine) Definitions(ctx context.Context, after string) (page []*port.De
 		if versions, err = e.Catalog.Versions(ctx, name); err != nil {
 			break
 		}
-		if len(versions) > 0 { // else it was deleted just now
+		// else they were deleted just now
+		if versions = withoutDeleted(versions); len(versions) > 0 {
 			page = append(page, versions[0])
 		}
 		next = name
@@ -256,10 +258,17 @@ func (e *Engine) Versions(ctx context.Context, name string) ([]*port.Definition,
 		return nil, port.Errorf(port.NotFound, "there is no definition %q", name)
 	}
 	versions, err := e.Catalog.Versions(ctx, name)
+	versions = withoutDeleted(versions)
 	if err == nil && len(versions) == 0 {
 		return nil, port.Errorf(port.NotFound, "there is no definition %q", name)
 	}
 	return versions, e.unavailable(err, "the versions were not listed")
+}
+
+func withoutDeleted(versions []*port.Definition) []*port.Definition {
+	return slices.DeleteFunc(versions, func(d *port.Definition) bool {
+		return d.Status == port.DefinitionDeleted
+	})
 }
 
 // Retire ends starts of a version. Runs that have it continue.
@@ -272,7 +281,7 @@ func (e *Engine) Retire(ctx context.Context, name string, version int) error {
 }
 
 // DeleteDefinition deletes a version that no run has, open or ended. One that is published is to be
-// retired first, so that no start takes it meanwhile.
+// retired first, so that no start takes it meanwhile. Its number is not given to another source.
 func (e *Engine) DeleteDefinition(ctx context.Context, name string, version int) error {
 	found, err := e.Version(ctx, name, version)
 	if err != nil {
@@ -293,7 +302,6 @@ func (e *Engine) DeleteDefinition(ctx context.Context, name string, version int)
 	if err != nil {
 		return e.unavailable(err, "the version was not deleted: its runs were not listed")
 	}
-	e.codes.forget(pin{name, version}) // a source that is published under this number later is another one
 	err = e.Catalog.DeleteDefinition(ctx, name, version)
 	return e.unavailable(err, "the version was not deleted")
 }

@@ -130,21 +130,6 @@ func (p *codes) evict() bool {
 	return true
 }
 
-// forget has later users parse the version again.
-func (p *codes) forget(of pin) {
-	p.mu.Lock()
-	c := p.known[of]
-	delete(p.known, of)
-	idle := c != nil && c.place != nil
-	if idle {
-		p.busy(c)
-	}
-	p.mu.Unlock()
-	if idle {
-		p.budget.Give(c.weight)
-	}
-}
-
 // busy takes code off the idle list, if it is there. The caller holds the lock.
 func (p *codes) busy(c *code) {
 	if c.place != nil {

@@ -92,7 +92,7 @@ func (e *Engine) interpret(definition *port.Definition) (scheduler.Entry, error)
 func missing(of pin) error {
 	return &blockedError{reason: port.ReasonUnregistered, needs: of, message: fmt.Sprintf(
 		"the run needs version %d of definition %q, which is not in the catalog: "+
-			"publish it again under this number, or reset the run to another version",
+			"publish the same source again under this number, or reset the run to another version",
 		of.version, of.name)}
 }
 

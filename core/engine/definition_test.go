@@ -363,6 +363,28 @@ func TestWhatIsInUseIsNotDeleted(t *testing.T) {
 		require.ErrorContains(w.t, err, `run "a" has it`)
 		require.NoError(w.t, remove(2))
 		w.code(port.NotFound, remove(2))
+
+		listed := func() (versions []int) {
+			all, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*port.Definition,
+				error) {
+				return e.Versions(ctx, "main")
+			})
+			require.NoError(w.t, err)
+			for _, d := range all {
+				versions = append(versions, d.Version)
+			}
+			return versions
+		}
+		require.Equal(w.t, []int{1}, listed())
+		w.publish("main", "double, double")
+		require.Equal(w.t, []int{3, 1}, listed(), "a number never stands for two sources")
+		_, _, err = w.tryPublish(engine.PublishRequest{Name: "main", Version: 2, Source: "double"})
+		w.code(port.Conflict, err)
+		_, created, err := w.tryPublish(engine.PublishRequest{Name: "main", Version: 2,
+			Source: "wait"})
+		require.NoError(w.t, err)
+		require.True(w.t, created)
+		require.Equal(w.t, []int{3, 2, 1}, listed())
 	})
 }
 

@@ -16,7 +16,8 @@ import (
 // Catalog keeps published definitions: source texts that are interpreted as workflows. All reads
 // are strongly consistent.
 type Catalog interface {
-	// PutDefinition adds a version of a name. ErrTaken if the name has that version.
+	// PutDefinition adds a version of a name. ErrTaken if the name has that version, or had it with
+	// another hash.
 	PutDefinition(ctx context.Context, definition *Definition) error
 	// SetDefinitionStatus changes the status of a version, and nothing else. ErrNoDefinition if there
 	// is none.
@@ -27,11 +28,14 @@ type Catalog interface {
 	// Definition gives a version with its source. ErrNoDefinition if there is none;
 	// history.ErrUnreadable if its source cannot be read.
 	Definition(ctx context.Context, name string, version int) (*Definition, error)
-	// Versions gives the versions of a name without their sources, the highest first.
+	// Versions gives the versions of a name without their sources, the highest first. Those that
+	// were deleted are among them, with the status [DefinitionDeleted].
 	Versions(ctx context.Context, name string) ([]*Definition, error)
 	// Names gives the names that have versions, sorted, after one; one page of them, none at the end.
 	Names(ctx context.Context, after string) ([]string, error)
-	// DeleteDefinition deletes a version. One that is not there is no error.
+	// DeleteDefinition deletes the source of a version, which is then not there for all methods but
+	// Versions. The number stays taken, so that it never stands for two sources. It is no error if
+	// the version is not there.
 	DeleteDefinition(ctx context.Context, name string, version int) error
 }
 
@@ -63,8 +67,11 @@ const (
 	DefinitionDraft DefinitionStatus = "draft"
 	// DefinitionPublished: starts run the highest version that is published.
 	DefinitionPublished DefinitionStatus = "published"
-	// DefinitionRetired: no start runs it. Runs that have begun with it go on.
+	// DefinitionRetired: no start of a caller runs it. Runs of this version continue.
 	DefinitionRetired DefinitionStatus = "retired"
+	// DefinitionDeleted: its source is gone, and its number is taken. The engine shows it to no
+	// caller.
+	DefinitionDeleted DefinitionStatus = "deleted"
 )
 
 // LongestSource is how many bytes a source has at most: 4 MB.

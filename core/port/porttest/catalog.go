@@ -93,7 +93,7 @@ var catalogCases = []namedCase{
 		s.publish("flow-007", 2, port.DefinitionPublished, "source")
 		require.Equal(s.t, want, s.names())
 	}},
-	{"what is deleted is gone, and may come again", func(s *subject) {
+	{"a version that is deleted is gone, and its number is taken", func(s *subject) {
 		s.publish("order", 1, port.DefinitionPublished, "a")
 		s.publish("order", 2, port.DefinitionPublished, "b")
 		require.NoError(s.t, s.Catalog.DeleteDefinition(s.t.Context(), "order", 2))
@@ -103,7 +103,20 @@ var catalogCases = []namedCase{
 		require.Equal(s.t, []string{"order"}, s.names())
 		require.NoError(s.t, s.Catalog.DeleteDefinition(s.t.Context(), "order", 1))
 		require.Empty(s.t, s.names())
-		want := s.publish("order", 1, port.DefinitionPublished, "c")
+		_, err = s.Catalog.FindDefinition(s.t.Context(), "order", 1)
+		require.ErrorIs(s.t, err, port.ErrNoDefinition)
+		_, err = s.Catalog.Definition(s.t.Context(), "order", 1)
+		require.ErrorIs(s.t, err, port.ErrNoDefinition)
+		err = s.Catalog.SetDefinitionStatus(s.t.Context(), "order", 1, port.DefinitionPublished)
+		require.ErrorIs(s.t, err, port.ErrNoDefinition)
+		require.NoError(s.t, s.Catalog.DeleteDefinition(s.t.Context(), "order", 1))
+		for _, deleted := range s.versions("order") {
+			require.Equal(s.t, port.DefinitionDeleted, deleted.Status)
+		}
+		other := definition("order", 1, port.DefinitionPublished, "c")
+		require.ErrorIs(s.t, s.Catalog.PutDefinition(s.t.Context(), other), port.ErrTaken)
+		want := s.publish("order", 1, port.DefinitionDraft, "a")
+		require.Equal(s.t, []string{"order"}, s.names())
 		found, err = s.Catalog.Definition(s.t.Context(), "order", 1)
 		require.NoError(s.t, err)
 		require.Equal(s.t, want, found)

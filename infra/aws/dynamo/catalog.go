@@ -46,7 +46,15 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 	source := row{"body": body}
 	maps.Copy(source, keyOf(pk, versionKey(sourcePrefix, definition.Version)))
 	t := &transaction{}
-	t.put(&types.Put{TableName: &s.table, Item: version, ConditionExpression: aws.String(absent)}, func(row) error {
+	t.put(&types.Put{
+		TableName: &s.table, Item: version,
+		ConditionExpression: aws.String(absent + " OR #status = :deleted AND " +
+			"contains(about, :hash)"),
+		ExpressionAttributeNames: map[string]string{"#status": "status"},
+		ExpressionAttributeValues: row{
+			":deleted": text(string(port.DefinitionDeleted)), ":hash": text(definition.Hash),
+		},
+	}, func(row) error {
 		return fmt.Errorf("version %d of definition %q: %w", definition.Version, definition.Name, port.ErrTaken)
 	})
 	t.put(&types.Put{TableName: &s.table, Item: source}, nil)
@@ -63,9 +71,12 @@ func (s *Store) countVersions(t *transaction, name string, change int64) {
 // SetDefinitionStatus is one update.
 func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version int, status port.DefinitionStatus) error {
 	u := change(row{"status": text(string(status))})
+	values := u.attributes()
+	values[":deleted"] = text(string(port.DefinitionDeleted))
 	err := s.updateRow(ctx, call{name: "set a definition's status"}, &dynamodb.UpdateItemInput{
 		Key: keyOf(definitionPrefix+name, versionKey(versionPrefix, version)), UpdateExpression: u.expression(),
-		ConditionExpression: aws.String("attribute_exists(sk)"), ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.attributes()})
+		ConditionExpression:      aws.String("attribute_exists(sk) AND #status <> :deleted"),
+		ExpressionAttributeNames: u.names, ExpressionAttributeValues: values})
 	if refused(err) {
 		return noDefinition(name, version)
 	}
@@ -84,7 +95,7 @@ func noDefinition(name string, version int) error {
 func (s *Store) FindDefinition(ctx context.Context, name string, version int) (found *port.Definition, err error) {
 	if version != 0 {
 		r, err := s.getRow(ctx, call{name: "find a definition"}, definitionPrefix+name, versionKey(versionPrefix, version))
-		if err == nil && r == nil {
+		if err == nil && (r == nil || textOf(r, "status") == string(port.DefinitionDeleted)) {
 			err = noDefinition(name, version)
 		}
 		if err != nil {
@@ -206,13 +217,18 @@ func (s *Store) Names(ctx context.Context, after string) (page []string, err err
 // errGone says that a version to delete is not there.
 var errGone = errors.New("gone")
 
-// DeleteDefinition is one transaction. A long source stays where it is kept elsewhere: another
-// version may have the same one.
+// DeleteDefinition is one transaction. The row that says what the version was stays. A long source
+// stays where it is kept elsewhere: another version may have the same one.
 func (s *Store) DeleteDefinition(ctx context.Context, name string, version int) error {
 	pk := definitionPrefix + name
 	t := &transaction{}
-	t.delete(&types.Delete{TableName: &s.table, Key: keyOf(pk, versionKey(versionPrefix, version)), ConditionExpression: aws.String("attribute_exists(sk)")},
-		func(row) error { return errGone })
+	t.update(&types.Update{
+		TableName: &s.table, Key: keyOf(pk, versionKey(versionPrefix, version)),
+		UpdateExpression:          aws.String("SET #status = :deleted"),
+		ConditionExpression:       aws.String("attribute_exists(sk) AND #status <> :deleted"),
+		ExpressionAttributeNames:  map[string]string{"#status": "status"},
+		ExpressionAttributeValues: row{":deleted": text(string(port.DefinitionDeleted))},
+	}, func(row) error { return errGone })
 	t.delete(&types.Delete{TableName: &s.table, Key: keyOf(pk, versionKey(sourcePrefix, version))}, nil)
 	s.countVersions(t, name, -1)
 	if err := s.commit(ctx, call{name: "delete a definition"}, t); !errors.Is(err, errGone) {

@@ -31,8 +31,8 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 		return err
 	}
 	return s.submit(directChange(func(db *connection) error {
-		n, err := db.exec("INSERT INTO definition(name, version, status, about, source) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			definition.Name, int64(definition.Version), string(definition.Status), about, source)
+		n, err := db.exec(putDefinition, definition.Name, int64(definition.Version),
+			string(definition.Status), about, source, definition.Hash)
 		if err == nil && n == 0 {
 			return fmt.Errorf("version %d of definition %q: %w", definition.Version, definition.Name, port.ErrTaken)
 		}
@@ -40,13 +40,21 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 	}))
 }
 
+// A version that was deleted comes back with the source that it had.
+const putDefinition = `INSERT INTO definition(name, version, status, about, source)
+	VALUES(?, ?, ?, ?, ?) ON CONFLICT(name, version) DO UPDATE
+	SET status = excluded.status, about = excluded.about, source = excluded.source
+	WHERE status = 'deleted' AND json_extract(CAST(about AS TEXT), '$.hash') = ?`
+
 // SetDefinitionStatus flushes.
 func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version int, status port.DefinitionStatus) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return s.submit(directChange(func(db *connection) error {
-		n, err := db.exec("UPDATE definition SET status = ? WHERE name = ? AND version = ?", string(status), name, int64(version))
+		n, err := db.exec("UPDATE definition SET status = ? WHERE name = ? AND version = ? AND "+
+			"status <> 'deleted'",
+			string(status), name, int64(version))
 		if err == nil && n == 0 {
 			return noDefinition(name, version)
 		}
@@ -60,7 +68,9 @@ func (s *Store) DeleteDefinition(ctx context.Context, name string, version int) 
 		return err
 	}
 	return s.submit(directChange(func(db *connection) error {
-		_, err := db.exec("DELETE FROM definition WHERE name = ? AND version = ?", name, int64(version))
+		_, err := db.exec("UPDATE definition SET status = 'deleted', source = '' WHERE name = ? "+
+			"AND version = ?",
+			name, int64(version))
 		return err
 	}))
 }
@@ -78,8 +88,11 @@ func noDefinition(name string, version int) error {
 	return fmt.Errorf("%w: version %d of %q", port.ErrNoDefinition, version, name)
 }
 
-func (s *Store) FindDefinition(ctx context.Context, name string, version int) (*port.Definition, error) {
-	where, args := " WHERE name = ? AND version = ?", []any{name, int64(version)}
+func (s *Store) FindDefinition(
+	ctx context.Context, name string, version int,
+) (*port.Definition, error) {
+	where, args := " WHERE name = ? AND version = ? AND status <> 'deleted'", []any{name,
+		int64(version)}
 	if version == 0 {
 		where, args = " WHERE name = ? AND status = ? ORDER BY version DESC LIMIT 1", []any{name, string(port.DefinitionPublished)}
 	}
@@ -97,7 +110,8 @@ func (s *Store) Definition(ctx context.Context, name string, version int) (*port
 	var status string
 	var text []byte
 	err := s.read(ctx, func(db *connection) error {
-		return db.rows("SELECT status, source FROM definition WHERE name = ? AND version = ?", func(row []driver.Value) bool {
+		return db.rows("SELECT status, source FROM definition WHERE name = ? AND version = ? AND "+
+			"status <> 'deleted'", func(row []driver.Value) bool {
 			status, text = row[0].(string), blob(row[1])
 			return false
 		}, name, int64(version))
@@ -142,7 +156,8 @@ func (s *Store) abouts(ctx context.Context, where string, args ...any) (all []*p
 
 func (s *Store) Names(ctx context.Context, after string) (page []string, err error) {
 	err = s.read(ctx, func(db *connection) error {
-		return db.rows("SELECT DISTINCT name FROM definition WHERE name > ? ORDER BY name LIMIT ?", func(row []driver.Value) bool {
+		return db.rows("SELECT DISTINCT name FROM definition WHERE name > ? AND status <> "+
+			"'deleted' ORDER BY name LIMIT ?", func(row []driver.Value) bool {
 			page = append(page, row[0].(string))
 			return true
 		}, after, int64(pageOfNames))

@@ -16,7 +16,9 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	versions := s.catalog[definition.Name]
-	if versions[definition.Version] != nil {
+	before := versions[definition.Version]
+	if before != nil && (before.Status != port.DefinitionDeleted ||
+		before.Hash != definition.Hash) {
 		return port.ErrTaken
 	}
 	if versions == nil {
@@ -31,7 +33,7 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version int, status port.DefinitionStatus) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := s.catalog[name][version]
+	kept := s.kept(name, version)
 	if kept == nil {
 		return port.ErrNoDefinition
 	}
@@ -59,7 +61,7 @@ func (s *Store) FindDefinition(ctx context.Context, name string, version int) (*
 func (s *Store) Definition(ctx context.Context, name string, version int) (*port.Definition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := s.catalog[name][version]
+	kept := s.kept(name, version)
 	if kept == nil {
 		return nil, port.ErrNoDefinition
 	}
@@ -80,7 +82,15 @@ func (s *Store) Versions(ctx context.Context, name string) (all []*port.Definiti
 func (s *Store) Names(ctx context.Context, after string) (page []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := slices.Sorted(maps.Keys(s.catalog))
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(s.catalog)) {
+		for version := range s.catalog[name] { // order-insensitive: one is enough
+			if s.kept(name, version) != nil {
+				names = append(names, name)
+				break
+			}
+		}
+	}
 	from, found := slices.BinarySearch(names, after)
 	if found {
 		from++
@@ -91,9 +101,17 @@ func (s *Store) Names(ctx context.Context, after string) (page []string, err err
 func (s *Store) DeleteDefinition(ctx context.Context, name string, version int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.catalog[name], version)
-	if len(s.catalog[name]) == 0 {
-		delete(s.catalog, name)
+	if kept := s.kept(name, version); kept != nil {
+		kept.Source, kept.Status = "", port.DefinitionDeleted
 	}
 	return ctx.Err()
+}
+
+// kept is a version that is there; nil: there is none, or it was deleted.
+func (s *Store) kept(name string, version int) *port.Definition {
+	kept := s.catalog[name][version]
+	if kept == nil || kept.Status == port.DefinitionDeleted {
+		return nil
+	}
+	return kept
 }
