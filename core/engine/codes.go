@@ -23,9 +23,15 @@ const (
 	partOfCode    = 4
 )
 
+// made is what a source was made into.
+type made struct {
+	entry   scheduler.Entry
+	fitting Fitting // nil: it takes what comes
+}
+
 // code is the code of a workflow. All live runs of one version of a definition share it.
 type code struct {
-	entry  scheduler.Entry
+	made
 	of     pin    // the version of a definition; zero: it is the program's own code
 	shared *codes // nil: likewise
 	weight int64
@@ -63,11 +69,11 @@ func (p *codes) take(of pin) *code {
 }
 
 // add parses a source of so many bytes, which count from then on, and gives the code to a user.
-func (p *codes) add(of pin, source int, parse func() (scheduler.Entry, error)) (*code, error) {
+func (p *codes) add(of pin, source int, parse func() (made, error)) (*code, error) {
 	c := &code{of: of, shared: p, users: 1, weight: bytesOfCode + bytesOfSource*int64(source)}
 	p.budget.Add(c.weight)
 	var err error
-	if c.entry, err = parse(); err != nil {
+	if c.made, err = parse(); err != nil {
 		p.budget.Give(c.weight)
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/internal/registry"
-	"github.com/reprise-run/reprise/core/internal/scheduler"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
@@ -19,6 +19,13 @@ import (
 // Interpreter makes a workflow of this name from a source. The same source must always make the
 // same workflow. It is called for several at a time.
 type Interpreter func(name, source string) (workflow.Definition, error)
+
+// Fitting is what an interpreter's workflow may have, too. Its errors say why an input, or a signal
+// of this name, is of no use to the workflow. What is of no use is refused when it is sent.
+type Fitting interface {
+	FitsInput(input history.Payload) error
+	FitsSignal(name string, input history.Payload) error
+}
 
 // Kinds lists the kinds of definitions that are interpreted here.
 func (e *Engine) Kinds() []string { return slices.Sorted(maps.Keys(e.config.Interpreters)) }
@@ -35,7 +42,7 @@ type pin struct {
 func (e *Engine) code(ctx context.Context, of pin) (*code, error) {
 	if of.version == 0 {
 		if entry, ok := e.registry.FindWorkflow(of.name); ok {
-			return &code{entry: entry}, nil
+			return &code{made: made{entry: entry}}, nil
 		}
 		found, err := e.findDefinition(ctx, of)
 		if errors.Is(err, port.ErrNoDefinition) {
@@ -56,13 +63,37 @@ func (e *Engine) code(ctx context.Context, of pin) (*code, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.codes.add(of, len(definition.Source), func() (scheduler.Entry, error) {
+	return e.codes.add(of, len(definition.Source), func() (made, error) {
 		return e.interpret(definition)
 	})
 }
 
+// fits refuses what a caller sends to a run of a published definition, if it does not fit. Nothing is
+// refused where the definition cannot be interpreted: the run is then blocked.
+func (e *Engine) fits(
+	ctx context.Context, of pin, what string, value history.Payload,
+	fits func(Fitting, history.Payload) error,
+) error {
+	if of.version == 0 {
+		return nil
+	}
+	code, err := e.code(ctx, of)
+	defer code.release()
+	switch blocked := (*blockedError)(nil); {
+	case errors.As(err, &blocked):
+		return nil
+	case err != nil:
+		return e.unavailable(err, "the definition was not read")
+	case code.fitting == nil:
+		return nil
+	}
+	return e.fitting.check(what, of.name, value, func(_ string, value history.Payload) error {
+		return fits(code.fitting, value)
+	})
+}
+
 // interpret makes code of a definition. An error blocks a run.
-func (e *Engine) interpret(definition *port.Definition) (scheduler.Entry, error) {
+func (e *Engine) interpret(definition *port.Definition) (done made, err error) {
 	invalid := func(err error) error {
 		return &blockedError{reason: port.ReasonDefinition, message: fmt.Sprintf(
 			"version %d of definition %q, of kind %s, cannot be interpreted: %v. "+
@@ -72,21 +103,21 @@ func (e *Engine) interpret(definition *port.Definition) (scheduler.Entry, error)
 	}
 	interpreter, ok := e.config.Interpreters[definition.Kind]
 	if !ok {
-		return nil, invalid(errors.New("this program does not interpret this kind"))
+		return done, invalid(errors.New("this program does not interpret this kind"))
 	}
-	made, err := interpreter(definition.Name, definition.Source)
+	defined, err := interpreter(definition.Name, definition.Source)
 	if err != nil {
-		return nil, invalid(err)
+		return done, invalid(err)
 	}
-	known, err := registry.New(made)
+	known, err := registry.New(defined)
 	if err != nil {
-		return nil, invalid(err)
+		return done, invalid(err)
 	}
-	entry, ok := known.FindWorkflow(definition.Name)
-	if !ok {
-		return nil, invalid(errors.New("it makes no workflow of this name"))
+	if done.entry, ok = known.FindWorkflow(definition.Name); !ok {
+		return done, invalid(errors.New("it makes no workflow of this name"))
 	}
-	return entry, nil
+	done.fitting, _ = defined.(Fitting)
+	return done, nil
 }
 
 func missing(of pin) error {

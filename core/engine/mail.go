@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
@@ -194,6 +195,9 @@ func (e *Engine) send(ctx context.Context, request MessageRequest, message func(
 	}
 	mail := message(request.ID)
 	if !summary.Status.Closed() {
+		if err := e.fitsRun(ctx, summary, mail); err != nil {
+			return Accepted{}, err
+		}
 		accepted, _, err := e.mail(ctx, request, summary, mail)
 		return accepted, err
 	}
@@ -203,6 +207,17 @@ func (e *Engine) send(ctx context.Context, request MessageRequest, message func(
 		}
 	}
 	return Accepted{}, port.Errorf(port.Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
+}
+
+// fitsRun refuses a signal that is of no use to the published definition that a run has.
+func (e *Engine) fitsRun(ctx context.Context, to *port.Summary, message history.Mail) error {
+	signal, is := message.(*history.SignalReceived)
+	if !is {
+		return nil
+	}
+	what := fmt.Sprintf("signal %q of workflow", signal.Name)
+	return e.fits(ctx, pin{to.Workflow, to.Definition}, what, signal.Input,
+		func(f Fitting, input history.Payload) error { return f.FitsSignal(signal.Name, input) })
 }
 
 // recallAny recalls a message also where its id is unique: the same request may come again.

@@ -66,7 +66,11 @@ func (e *Engine) exported(export *history.Export) (scheduler.Entry, error) {
 		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no source of version %d of definition %q: it was deleted before the export",
 			export.Run, d.Version, export.Workflow)
 	default:
-		return e.interpret(&port.Definition{Name: export.Workflow, Version: d.Version, Kind: d.Kind, Source: d.Source})
+		made, err := e.interpret(&port.Definition{Name: export.Workflow, Version: d.Version, Kind: d.Kind, Source: d.Source})
+		if err != nil {
+			return nil, err
+		}
+		return made.entry, nil
 	}
 }
 

@@ -48,6 +48,10 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *port
 	if err != nil {
 		return nil, false, err
 	}
+	err = e.fits(ctx, pin{request.Workflow, version}, "input of workflow", request.Input, Fitting.FitsInput)
+	if err != nil {
+		return nil, false, err
+	}
 	summary = &port.Summary{Run: request.Run, Workflow: request.Workflow, Definition: version, Generation: 1, Status: history.Running,
 		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)

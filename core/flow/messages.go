@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/reprise-run/reprise/core/workflow"
@@ -44,6 +45,30 @@ func (m Message) invalid() error {
 	return nil
 }
 
+// messageOf reads a message. The error says what it must be.
+func messageOf(text json.RawMessage) (m Message, err error) {
+	if m, err = decode[Message](orNull(text)); err != nil {
+		return m, errors.New(`it must be an object such as {"key": "approved", "value": true}`)
+	}
+	return m, m.invalid()
+}
+
+// FitsInput says why a start's input is not the params of a task; nil if it is.
+func FitsInput(input []byte) error {
+	_, err := begin(&Definition{}, input, 1)
+	return err
+}
+
+// FitsSignal says why a run would ignore a signal; nil if it would not. A flow takes the signal
+// [Set] alone. Others stay unread.
+func FitsSignal(name string, input []byte) error {
+	if name != Set.Name() {
+		return nil
+	}
+	_, err := messageOf(input)
+	return err
+}
+
 // handle answers messages and queries, from the start to the end of the run.
 func (r *run) handle(ctx workflow.Context) {
 	workflow.HandleQuery(ctx, StateQuery, func(workflow.None) (State, error) {
@@ -53,10 +78,7 @@ func (r *run) handle(ctx workflow.Context) {
 		return r.page(ask), nil
 	})
 	workflow.HandleSignal(ctx, anySet, func(ctx workflow.Context, text json.RawMessage) error {
-		m, err := decode[Message](text)
-		if err == nil {
-			err = m.invalid()
-		}
+		m, err := messageOf(text)
 		if err == nil {
 			err = r.set(ctx, m)
 		}

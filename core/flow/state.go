@@ -52,7 +52,7 @@ func begin(d *Definition, input json.RawMessage, generation int) (*progress, err
 	}
 	params, err := decode[object](input)
 	if err != nil {
-		return fresh, fmt.Errorf("the input of a flow is a JSON object, its params: %w", err)
+		return fresh, errors.New("the input of a flow must be a JSON object: its params")
 	}
 	continued, has := params[runtimeKey]
 	switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/flow"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/workflow"
 )
@@ -24,10 +25,19 @@ func KindOf(extension string) string {
 	return map[string]string{".json": Flow}[extension]
 }
 
+// publishedFlow refuses what is of no use to a flow before a run gets it: see [engine.Fitting].
+type publishedFlow struct{ *flow.Payloads }
+
+func (publishedFlow) FitsInput(input history.Payload) error { return flow.FitsInput(input) }
+
+func (publishedFlow) FitsSignal(name string, input history.Payload) error {
+	return flow.FitsSignal(name, input)
+}
+
 func interpretFlow(name, source string) (workflow.Definition, error) {
 	made, err := flow.Workflow(name, []byte(source))
 	if err == nil {
-		return made, nil
+		return publishedFlow{made}, nil
 	}
 	found := flow.Problems(nil)
 	if !errors.As(err, &found) {
