@@ -190,7 +190,7 @@ func (v *visit) look(ctx context.Context) (again bool, err error) {
 	}
 	if view.Summary.Blocked != nil { // everything stays where it is
 		v.done, v.tidy = nil, nil
-		return false, nil
+		return false, v.lackStill(ctx, view.Summary)
 	}
 	if view.Summary.Status.Closed() {
 		return v.lookClosed(ctx, view)
@@ -293,5 +293,14 @@ func (v *visit) blockIf(ctx context.Context, err error) error {
 	if err := v.e.block(ctx, v.run, blocked.reason, blocked.message); err != nil {
 		return err
 	}
-	return v.e.unblockPublished(ctx, v.run, blocked)
+	return v.e.unblockPublished(ctx, v.run, blocked.needs)
+}
+
+// lackStill looks for the definition that a run was blocked for the lack of: the author that blocked
+// it may have died before it looked again.
+func (v *visit) lackStill(ctx context.Context, run *port.Summary) error {
+	if run.Blocked.Reason != port.ReasonUnregistered {
+		return nil
+	}
+	return v.e.unblockPublished(ctx, v.run, pin{run.Workflow, run.Definition})
 }

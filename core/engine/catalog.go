@@ -143,11 +143,11 @@ func (e *Engine) unblockDefined(ctx context.Context, workflow string) error {
 
 // unblockPublished resumes a run that was blocked for the lack of a definition, if that was
 // published meanwhile: its publisher may have listed blocked runs before this one was blocked.
-func (e *Engine) unblockPublished(ctx context.Context, run string, blocked *blockedError) error {
-	if blocked.needs.name == "" {
+func (e *Engine) unblockPublished(ctx context.Context, run string, needs pin) error {
+	if needs.name == "" {
 		return nil
 	}
-	there, err := e.hasDefinition(ctx, blocked.needs)
+	there, err := e.hasDefinition(ctx, needs)
 	if !there || err != nil {
 		return err
 	}

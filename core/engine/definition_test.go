@@ -537,6 +537,23 @@ func TestPublishedWhileAnIndexLags(t *testing.T) {
 	})
 }
 
+// TestPublishedWhileABlockIsPut: a definition is published just before its lack blocks a run, so that
+// the publisher does not see the run. The author of the block cannot look again: the catalog fails.
+func TestPublishedWhileABlockIsPut(t *testing.T) {
+	publishing(t, func(w *world) {
+		w.start("r", "main", "1")
+		message := w.take("")[0]
+		w.plan(fault{kind: failBefore, op: port.OpFindDefinition, nth: 2})
+		require.Error(w.t, w.deliver(w.activator(), message).wait())
+		definition, err := port.DecodeDefinition(&history.Decoder{}, []byte(`{"name":"main","version":1,"kind":"words","status":"published","source":"double"}`))
+		require.NoError(w.t, err)
+		require.NoError(w.t, w.store.PutDefinition(w.t.Context(), definition))
+		require.NotNil(w.t, w.summary("r").Blocked)
+		w.put(message) // which was not acknowledged
+		w.ends("2")
+	})
+}
+
 // TestAVersionThatIsPutTwice: the store's answer is lost, and its client repeats the write.
 func TestAVersionThatIsPutTwice(t *testing.T) {
 	publishing(t, func(w *world) {

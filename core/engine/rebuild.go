@@ -161,7 +161,9 @@ func (e *Engine) rebuildRun(ctx context.Context, run string) (done Rebuilt, err 
 	last, steps := 0, false
 	if !view.Summary.Status.Closed() {
 		done.Open++
-		if last, steps, err = e.resend(ctx, o, view); errors.Is(err, history.ErrUnreadable) {
+		if last, steps, err = e.resend(ctx, o, view); errors.Is(err, errMovedOn) {
+			return e.rebuildRun(ctx, run)
+		} else if errors.Is(err, history.ErrUnreadable) {
 			return done, e.blockUnreadable(ctx, run, err)
 		} else if err != nil {
 			return done, err
@@ -206,6 +208,10 @@ func (r *resent) drop(run string) {
 	delete(r.upTo, run)
 }
 
+// errMovedOn says that a generation has ended since the summary was read, which says that it is open.
+// What its last record asks for is not pending (rules 2 and 6).
+var errMovedOn = errors.New("the run has moved on")
+
 // resend sends what the log of an open run has pending. It gives the number of the last record, and
 // says whether steps are pending. What its parent asked of it may be lost, too: the parent's own log
 // is all that has it, if nothing of it was filed on disk.
@@ -213,6 +219,9 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (last i
 	fold, err := e.foldView(ctx, o.run, view)
 	if err != nil {
 		return 0, false, err
+	}
+	if fold.Closes != nil {
+		return 0, false, errMovedOn
 	}
 	o.pending = fold.Find
 	answered := answers(view)

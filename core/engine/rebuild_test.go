@@ -143,3 +143,30 @@ func TestLongTimersOfARunAreStoredTogether(t *testing.T) {
 		w.ends("100")
 	})
 }
+
+// TestARebuildMeetsTheEndOfARun: a rebuild reads that a run is open; the run ends; then the rebuild
+// reads the log. The child that the last record asks for never begins.
+func TestARebuildMeetsTheEndOfARun(t *testing.T) {
+	leaves := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		_, err := workflow.AwaitSignal(ctx, goSignal)
+		workflow.StartChild(ctx, leafChild, n)
+		return n, err
+	})
+	simulate(t, leaves, func(w *world) {
+		w.start("r", "main", "1")
+		w.settle()
+		goOn := w.tear()
+		p, done := w.process("api"), make(chan error)
+		go func() {
+			_, err := p.engine.Rebuild(p.in())
+			done <- err
+		}()
+		synctest.Wait()
+		require.NoError(w.t, w.deliver(w.activator(), w.filed("m1", `"a"`)).wait())
+		goOn()
+		require.NoError(w.t, <-done)
+		w.settle()
+		require.Equal(w.t, []string{"r"}, w.runs())
+		w.finished()
+	})
+}

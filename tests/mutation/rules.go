@@ -218,5 +218,7 @@ var Rules = []Mutation{
 	{"children that are left behind", "TestClosePolicies", sendGo, "err = o.leaveChild(ctx, command)\n\t\tcase", "_ = o.leaveChild\n\t\tcase"},
 	{"memory of an evicted run", "TestIdleRunsGiveWay", "core/engine/cache.go", "c.memory.Give(s.weight)", "_ = s.weight"},
 	{"a signal that does not fit blocks", "TestBlockedByASignal", "core/workflow/signal.go", "u.Undecodable(m, err)", "_ = m"},
+	{"a run that ends while it is rebuilt", "TestARebuildMeetsTheEndOfARun", "core/engine/rebuild.go", "if fold.Closes != nil {", "if false {"},
+	{"a definition that comes while its lack blocks", "TestPublishedWhileABlockIsPut", activateGo, "return false, v.lackStill(ctx, view.Summary)", "return false, nil"},
 	{"what the last activation begins", "TestWhatTheLastActivationBegins", sendGo, "unsent[command.(history.Sequenced).Seq()] = true", ""},
 }
