@@ -389,7 +389,9 @@ func (o *outbox) cancelChild(ctx context.Context, seq int64) error {
 	return nil // it was refused
 }
 
-// mailChild files a mail from the parent in a child's inbox, and resumes the child. ErrNoRun: it has not been started.
+// mailChild files a mail from the parent in a child's inbox, and resumes the child. ErrNoRun: it has
+// not been started. A child that has ended is resumed, too: an author that died before its resume may
+// have filed the mail, and the child's author may have died before it told the parent (rule 1).
 func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mail func(id string) history.Event) error {
 	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
 	child := childID(command, parent)
@@ -397,15 +399,16 @@ func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mai
 	if err != nil {
 		return err
 	}
-	if there.Parent == nil || *there.Parent != *parent || there.Status.Closed() {
+	if there.Parent == nil || *there.Parent != *parent {
+		return nil
+	}
+	o.resumes = append(o.resumes, port.Resume{Run: child})
+	if there.Status.Closed() {
 		return nil
 	}
 	event := mail(fmt.Sprintf("parent.%s.%d.%d", o.run, o.generation, command.Seq()))
-	if _, _, err := o.e.Runs.File(ctx, child, o.e.newMail(there, event)); err != nil {
-		return err
-	}
-	o.resumes = append(o.resumes, port.Resume{Run: child})
-	return nil
+	_, _, err = o.e.Runs.File(ctx, child, o.e.newMail(there, event))
+	return err
 }
 
 // close does what a closing record asks for (rule 6): the parent is told, or the next generation resumed; children that the

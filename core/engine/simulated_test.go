@@ -285,6 +285,33 @@ func TestChildThatIsCancelledBeforeItBegins(t *testing.T) {
 	}
 }
 
+// TestAChildEndsBeforeItsParentHasResumedIt: an author asks a child to cancel, and dies before it
+// resumes the child. Another resume has the child end, and its handler dies before it tells the parent.
+func TestAChildEndsBeforeItsParentHasResumedIt(t *testing.T) {
+	define := withPatient(only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+		inner, cancel := workflow.WithCancel(ctx)
+		child := workflow.StartChild(inner, patient.With(workflow.ChildOptions{ID: "kid"}), 0)
+		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+			return "", err
+		}
+		cancel()
+		_, err := child.Await(workflow.Shield(ctx))
+		return fmt.Sprint(errors.Is(err, workflow.ErrCancelled)), nil
+	}))
+	simulate(t, define, func(w *world) {
+		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait())
+		require.NoError(w.t, w.deliver(w.activator(), w.takeOne("resume kid")).wait())
+		signal := w.filed("m", `"x"`)
+		w.plan(fault{kind: crashAfter, op: "file", subject: "kid"})
+		require.Error(w.t, w.deliver(w.activator(), signal).wait())
+		w.plan(fault{kind: crashAfter, op: "put", subject: "kid"})
+		require.Error(w.t, w.deliver(w.activator(), look("kid")).wait())
+		require.Equal(w.t, history.Cancelled, w.summary("kid").Status)
+		w.put(signal) // which was not acknowledged
+		w.ends(`"true"`)
+	})
+}
+
 // TestTokenThatWasNotKept: the table does not answer when an activity asks for its token, and the activity leaves its answer to
 // others. It is begun again, with a token that opens something.
 func TestTokenThatWasNotKept(t *testing.T) {

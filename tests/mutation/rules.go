@@ -220,5 +220,6 @@ var Rules = []Mutation{
 	{"a signal that does not fit blocks", "TestBlockedByASignal", "core/workflow/signal.go", "u.Undecodable(m, err)", "_ = m"},
 	{"a run that ends while it is rebuilt", "TestARebuildMeetsTheEndOfARun", "core/engine/rebuild.go", "if fold.Closes != nil {", "if false {"},
 	{"a definition that comes while its lack blocks", "TestPublishedWhileABlockIsPut", activateGo, "return false, v.lackStill(ctx, view.Summary)", "return false, nil"},
+	{"ResumeAgain (a child that has ended)", "TestAChildEndsBeforeItsParentHasResumedIt", sendGo, "o.resumes = append(o.resumes, port.Resume{Run: child})\n\tif there.Status.Closed() {", "if !there.Status.Closed() {\n\t\to.resumes = append(o.resumes, port.Resume{Run: child})\n\t} else {"},
 	{"what the last activation begins", "TestWhatTheLastActivationBegins", sendGo, "unsent[command.(history.Sequenced).Seq()] = true", ""},
 }
