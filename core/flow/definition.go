@@ -34,7 +34,13 @@ type Definition struct {
 
 	nodes map[string]*Node
 	next  map[exit]string
+	// longAfter is how many events and commands make a log long; 0: as workflow.Info says.
+	longAfter int
 }
+
+// ContinueAfter has runs continue as new once their log has so many events and commands, instead of
+// when [workflow.Info] suggests it. It is for tests: runs replay only under the same number.
+func (d *Definition) ContinueAfter(size int) { d.longAfter = size }
 
 // Edge leads from a node to the next one, if the node ended with the action.
 type Edge struct {

@@ -1,6 +1,8 @@
 package flow_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -115,4 +117,17 @@ func TestRetries(t *testing.T) {
 	w = newWorld(t)
 	w.fail(one(`"service": "flaky", "max_retries": 1`), `{}`, "n", "broken 2")
 	require.Len(t, w.calls, 2)
+}
+
+// S4.45: results are in the order of the calls, whichever ends first.
+func TestResultsInOrder(t *testing.T) {
+	w := newWorld(t)
+	for name, takes := range map[string]time.Duration{"tortoise": time.Hour, "hare": time.Second} {
+		workflowtest.Mock(w.Env, service(name), func(ctx context.Context, _ flow.Call) (flow.Answer, error) {
+			err := workflowtest.Sleep(ctx, takes)
+			return flow.Answer{Result: json.RawMessage(`"` + name + `"`)}, err
+		})
+	}
+	w.succeed(one(`"kind": "parallel", "parallel_services": ["tortoise", "hare"], "parallel_mode": "concurrent",
+		"call_timeout_ms": 7200000, "post": {"output_key": "out"}`), `{}`, `{"out": ["tortoise", "hare"]}`)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/flow"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/core/workflow/workflowtest"
 )
@@ -19,7 +20,7 @@ import (
 // kind is one node of a kind, in the forms that TestKinds tries.
 type kind struct {
 	name string
-	// good and bad are the fields of the node "n" when it succeeds and when it fails. post is "ok".
+	// good and bad are the fields of the node "n" when it succeeds and when it fails. It ends with "ok".
 	good, bad string
 	// retried is a node that fails twice, then succeeds; empty if the kind has no retries.
 	retried string
@@ -51,13 +52,15 @@ var kinds = []kind{
 		rows:    []string{"n[sum] 1 ok", "n[sum#2] 1 ok", "n 1 ok ok"},
 	},
 	{
-		name: "subflow", good: `"subflow": {"start": "a", "nodes": {"a": {"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "m"}}}}, "post": {"action_static": "ok", "output_key": "out"}`,
+		name: "subflow", good: `"subflow": {"start": "a", "nodes": {"a": {"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "m"}},
+			"b": {"kind": "timer", "params": {"delay_ms": 1500}}}, "edges": [{"from": "a", "to": "b"}]}, "post": {"action_static": "ok", "output_key": "out"}`,
 		bad: `"subflow": {"start": "a", "nodes": {"a": {"service": "fail"}}}, "post": {"action_static": "bad"}`, failsBy: "bad",
 		retried: `"subflow": {"start": "a", "nodes": {"a": {"service": "flaky"}}}, "max_retries": 2, "wait_ms": 5000, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
-		waiting: `"subflow": {"start": "a", "nodes": {"a": {"service": "slow", "call_timeout_ms": 7200000}}}`, rows: []string{"n/a 1 ok"},
+		waiting: `"subflow": {"start": "a", "nodes": {"a": {"service": "slow", "call_timeout_ms": 7200000}}}`, rows: []string{"n/a 1 ok", "n/b 1 ok"},
 	},
 	{
-		name: "timer", good: `"params": {"delay_ms": 1500}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		name: "timer", bad: `"prep": {"input_key": "$params.deep"}, "post": {"action_static": "ok", "output_key": "out"}`, failsBy: "default",
+		good:    `"params": {"delay_ms": 1500}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
 		waiting: `"params": {"delay_ms": 3600000}`, rows: []string{"n 1 ok ok"},
 	},
 	{
@@ -70,7 +73,7 @@ var kinds = []kind{
 	{
 		name: "wait_event", good: `"params": {"signal_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
 		bad: `"params": {"signal_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "bad"}`, failsBy: "bad",
-		retried: `"params": {"signal_key": "$shared.late", "timeout_ms": 5000}, "max_retries": 2, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
+		retried: `"params": {"signal_key": "$shared.late", "timeout_ms": 5000}, "max_retries": 2, "wait_ms": 1000, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
 		waiting: `"params": {"signal_key": "$shared.never"}`, rows: []string{"n 1 ok ok"},
 	},
 	{
@@ -94,90 +97,150 @@ func (k kind) flow(fields, edges string) string {
 // edge leads from the node to the next one. The other one makes the next node reachable, and is not taken.
 func edge(action string) string { return `{"from": "n", "action": "` + action + `", "to": "next"}` }
 
+// params make the bad node fail: a choice reads too much, and a timer's input is nested too deeply
+// for the shared state.
 func params(k kind) string {
-	if k.name == "choice" {
+	switch k.name {
+	case "timer":
+		return `{"deep": ` + strings.Repeat("[", history.MaxDepth-50) + strings.Repeat("]", history.MaxDepth-50) + `}`
+	case "choice":
 		return `{"list": [1, 2], "answer": "ok", "big": [` + repeated(`"0123456789"`, 50_000) + `]}`
 	}
 	return `{"list": [1, 2], "answer": "ok"}`
 }
 
+// outcome is one way in which a node ends: a cell of the table in tests/flows.md.
+type outcome struct {
+	name string
+	try  func(t *testing.T, w *world)
+}
+
+// outcomes are all ways in which a node of the kind can end.
+func (k kind) outcomes() (all []outcome) {
+	add := func(name string, try func(t *testing.T, w *world)) { all = append(all, outcome{name, try}) }
+	add("success", func(t *testing.T, w *world) {
+		t.Helper()
+		w.succeed(k.flow(k.good, edge("ok")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
+		require.Equal(t, append(k.rows, "next 1 ok end"), w.rows())
+		require.Equal(t, "end", w.state().Action)
+		require.Empty(t, w.state().Node)
+	})
+	add("success without an edge", func(t *testing.T, w *world) { // S4.26
+		t.Helper()
+		w.succeed(k.flow(k.good, edge("other")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
+		require.Equal(t, "ok", w.state().Action)
+	})
+	for name, action := range map[string]string{"failure with an edge": k.failsBy, "failure with the default edge": "default"} { // S4.24
+		add(name, func(t *testing.T, w *world) {
+			t.Helper()
+			_, err := w.run(k.flow(k.bad, edge(action)), params(k))
+			require.NoError(t, err)
+			require.Contains(t, w.rows(), "next 1 ok end")
+		})
+	}
+	add("failure without an edge", func(t *testing.T, w *world) { // S4.24
+		t.Helper()
+		node := "n"
+		if k.name == "subflow" {
+			node = "n/a"
+		}
+		w.fail(k.flow(k.bad, edge("other")), params(k), node, "")
+		require.NotContains(t, w.rows(), "next 1 ok end")
+		require.Empty(t, w.state().Node)
+	})
+	add("retry", k.retry)
+	add("cancel", k.cancel)
+	return all
+}
+
+// retry has a node fail twice, then succeed (S4.22). A kind without retries refuses them.
+func (k kind) retry(t *testing.T, w *world) {
+	t.Helper()
+	if k.retried == "" {
+		_, err := flow.Parse([]byte(k.flow(k.good+`, "max_retries": 1`, edge("ok"))))
+		require.ErrorContains(t, err, "/nodes/n/max_retries: a node of kind "+k.name+` has no field "max_retries"`)
+		return
+	}
+	w.At(16500*time.Millisecond, func() { // in the third wait of a wait_event
+		if w.state().Node != "" {
+			w.set("late", `"x"`)
+		}
+	})
+	_, err := w.run(k.flow(k.retried, edge("ok")), `{"list": [1]}`)
+	require.NoError(t, err)
+	errs := 0
+	page := w.rows()
+	for _, row := range page {
+		if strings.Contains(row, " error ") {
+			errs++
+		}
+	}
+	require.Equal(t, 2, errs, "%v", page)
+	require.Contains(t, page, "next 1 ok end")
+}
+
+// cancel cancels a run while the node waits (S4.25). A choice does not wait: the run is canceled
+// before it, and at the next node that waits.
+func (k kind) cancel(t *testing.T, w *world) {
+	t.Helper()
+	workflowtest.Mock(w.Env, service("slow"), slow)
+	definition, at, node := k.flow(k.waiting, edge("default")), time.Minute, "n"
+	if k.waiting == "" {
+		definition, at, node = k.flow(k.good, edge("ok")), 0, "next"
+	}
+	w.At(at, func() {
+		if at > 0 {
+			require.Equal(t, node, append(w.state().Path, w.state().Node)[0])
+		}
+		workflowtest.Cancel(w.Env, "enough")
+	})
+	_, err := w.run(definition, `{"list": [1, 2]}`)
+	require.ErrorIs(t, err, workflow.ErrCancelled)
+	require.ErrorContains(t, err, "enough")
+	require.Less(t, w.Elapsed(), 2*time.Minute)
+	rows := w.rows()
+	last := rows[len(rows)-1]
+	require.Contains(t, last, node)
+	require.Contains(t, last, " 0 canceled canceled")
+	require.Equal(t, "canceled", w.state().Action)
+}
+
 // TestKinds: every kind × success, failure with and without an edge, retry, cancel. Each case is
-// replayed after every activation.
+// replayed from each of its records: that is what a restart does.
 //
 // S4.6 S4.8 S4.13 S4.20 S4.21 S4.22 S4.24 S4.25 S4.26 S4.57
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			t.Run("success", func(t *testing.T) {
-				w := newWorld(t)
-				w.succeed(k.flow(k.good, edge("ok")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
-				require.Equal(t, append(k.rows, "next 1 ok end"), w.rows())
-				require.Equal(t, "end", w.state().Action)
-				require.Empty(t, w.state().Node)
+		for _, o := range k.outcomes() {
+			t.Run(k.name+"/"+o.name, func(t *testing.T) { o.try(t, newWorld(t)) })
+		}
+	}
+}
+
+// TestKindsContinued: every kind ends in the same ways when the run continues as new on its way,
+// wherever that happens.
+//
+// S4.46 S4.47 S4.48 S4.52 S4.57
+func TestKindsContinued(t *testing.T) {
+	for _, k := range kinds {
+		most := 0 // generations
+		for _, o := range k.outcomes() {
+			t.Run(k.name+"/"+o.name, func(t *testing.T) {
+				if o.name == "retry" && k.retried == "" {
+					return // nothing runs
+				}
+				for after, generations := 2, 2; generations > 1; after++ {
+					w := newWorld(t)
+					w.after = after
+					w.disturb()
+					o.try(t, w)
+					generations = generation(t, w.Env)
+					most = max(most, generations)
+					require.Less(t, after, 100, "it never gets by with one generation")
+				}
 			})
-			t.Run("success without an edge", func(t *testing.T) { // S4.26
-				w := newWorld(t)
-				w.succeed(k.flow(k.good, edge("other")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
-				require.Equal(t, "ok", w.state().Action)
-			})
-			if k.bad != "" {
-				t.Run("failure with an edge", func(t *testing.T) { // S4.24
-					w := newWorld(t)
-					_, err := w.run(k.flow(k.bad, edge(k.failsBy)), params(k))
-					require.NoError(t, err)
-					require.Contains(t, w.rows(), "next 1 ok end")
-				})
-				t.Run("failure with the default edge", func(t *testing.T) {
-					w := newWorld(t)
-					_, err := w.run(k.flow(k.bad, edge("default")), params(k))
-					require.NoError(t, err)
-					require.Contains(t, w.rows(), "next 1 ok end")
-				})
-				t.Run("failure without an edge", func(t *testing.T) { // S4.24
-					w := newWorld(t)
-					node := "n"
-					if k.name == "subflow" {
-						node = "n/a"
-					}
-					w.fail(k.flow(k.bad, edge("other")), params(k), node, "")
-					require.NotContains(t, w.rows(), "next 1 ok end")
-					require.Empty(t, w.state().Node)
-				})
-			}
-			if k.retried != "" {
-				t.Run("retry", func(t *testing.T) { // S4.22
-					w := newWorld(t)
-					w.At(12*time.Second, func() { w.set("late", `"x"`) })
-					_, err := w.run(k.flow(k.retried, edge("ok")), `{"list": [1]}`)
-					require.NoError(t, err)
-					errs := 0
-					page := w.rows()
-					for _, row := range page {
-						if strings.Contains(row, " error ") {
-							errs++
-						}
-					}
-					require.Equal(t, 2, errs, "%v", page)
-					require.Contains(t, page, "next 1 ok end")
-				})
-			}
-			if k.waiting != "" {
-				t.Run("cancel", func(t *testing.T) { // S4.25
-					w := newWorld(t)
-					workflowtest.Mock(w.Env, service("slow"), slow)
-					w.At(time.Minute, func() {
-						require.Equal(t, "n", append(w.state().Path, w.state().Node)[0])
-						workflowtest.Cancel(w.Env, "enough")
-					})
-					_, err := w.run(k.flow(k.waiting, edge("default")), `{"list": [1, 2]}`)
-					require.ErrorIs(t, err, workflow.ErrCancelled)
-					require.Less(t, w.Elapsed(), 2*time.Minute)
-					rows := w.rows()
-					require.Contains(t, rows[len(rows)-1], " 0 canceled canceled")
-					require.Equal(t, "canceled", w.state().Action)
-				})
-			}
-		})
+		}
+		require.Greater(t, most, 1, "%s never continued as new", k.name)
 	}
 }
 

@@ -207,3 +207,16 @@ func TestSignalsWithResults(t *testing.T) {
 	require.Greater(t, generation(t, w.Env), 1)
 	require.Equal(t, calls, len(shared))
 }
+
+// Between two generations, readers see what the last node wrote.
+func TestPublishedBetweenGenerations(t *testing.T) {
+	w := newWorld(t)
+	w.StopAtContinueAsNew, w.after = true, 3
+	_, err := w.run(`{"start": "a", "nodes": {
+		"a": {"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "total"}},
+		"b": {"kind": "timer"}}, "edges": [{"from": "a", "to": "b"}]}`, `{"list": [1, 2]}`)
+	var next *workflowtest.ContinuedAsNew
+	require.ErrorAs(t, err, &next)
+	require.JSONEq(t, `3`, string(w.state().Shared["total"]))
+	require.Equal(t, "b", w.state().Node)
+}

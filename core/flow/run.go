@@ -44,6 +44,7 @@ type run struct {
 	waitsFor string // the reference that it looks at
 	ended    bool
 	writes   int  // counts what messages wrote
+	after    int  // how many events and commands make a log long; 0: as workflow.Info says
 	stays    bool // the state is too large for the next generation: the log may grow
 	long     bool // the log is long: the run continues as new at the next place where it can
 	pace     pace
@@ -60,7 +61,7 @@ func (d *Definition) run(ctx workflow.Context, input history.Payload) (history.P
 
 // resume runs the flow from where its progress is. With an error, it ends the run.
 func (d *Definition) resume(ctx workflow.Context, p *progress, err error) (history.Payload, error) {
-	r := &run{progress: p, ended: err != nil}
+	r := &run{progress: p, ended: err != nil, after: d.longAfter}
 	r.handle(ctx)
 	if err != nil {
 		r.publish(ctx)
@@ -72,6 +73,7 @@ func (d *Definition) resume(ctx workflow.Context, p *progress, err error) (histo
 	if errors.Is(err, errLong) {
 		next, fits := p.carry()
 		if fits {
+			r.publish(ctx) // what the last node wrote, for readers between the generations
 			return workflow.ContinueAsNew(ctx, d.run, next)
 		}
 		r.long, r.stays = false, true
@@ -132,7 +134,9 @@ func (r *run) flow(
 
 // measure notes whether the log is long.
 func (r *run) measure(ctx workflow.Context) {
-	r.long = r.long || !r.stays && workflow.InfoOf(ctx).ContinueAsNewSuggested
+	info := workflow.InfoOf(ctx)
+	long := info.ContinueAsNewSuggested || r.after > 0 && info.LogSize >= r.after
+	r.long = r.long || !r.stays && long
 }
 
 // nameOf is the key of a frame's node, with those of the subflows around it.

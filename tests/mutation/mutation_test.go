@@ -11,7 +11,7 @@ import (
 func TestTextsOfTheRules(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	for _, m := range Rules {
+	for _, m := range All {
 		t.Run(m.Rule, func(t *testing.T) { m.Overlay(t, root) })
 	}
 }

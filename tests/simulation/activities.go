@@ -60,6 +60,9 @@ func (c *checks) limits(where string, run string, generation int, event *history
 		return
 	}
 	n := c.nodes[log.naive.code.program.Name+"."+of.command.(*history.ScheduleActivity).ID]
+	if n == nil { // a flow's calls have other limits
+		return
+	}
 	limit, limited := map[string]time.Duration{history.ScheduleToClose: n.Whole, history.ScheduleToStart: n.ToStart}[event.Failure.Type]
 	if !limited {
 		return
@@ -98,7 +101,7 @@ func (c *checks) answered(run string, item port.Item) {
 		return
 	}
 	n := c.nodes[log.naive.code.program.Name+"."+of.command.(*history.ScheduleActivity).ID]
-	if n.Later > 0 {
+	if n == nil || n.Later > 0 {
 		return // it depends on its completer
 	}
 	lifetime := c.s.limits.lifetime

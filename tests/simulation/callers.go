@@ -20,6 +20,7 @@ import (
 type caller struct {
 	name    string
 	run     string
+	input   history.Payload // of the run that it starts
 	acts    []act
 	at      time.Time // when it goes on
 	stamp   int64     // of its last mail
@@ -52,12 +53,14 @@ type act struct {
 	unique bool   // nobody else has this id
 	unfit  bool   // a signal: it does not fit its type
 	mends  bool   // a reset: it leaves out the signals that block the run
+	once   bool   // it is not repeated where no answer came
 	value  int
 	// other: when the call began, the run had taken a message of this kind, name and id that says
 	// something else.
-	other string
-	fails string        // an attempt: the type of its failure
-	after time.Duration // since the last one
+	other     string
+	fails     string // an attempt: the type of its failure
+	publishes *program
+	after     time.Duration // since the last one
 }
 
 type doing string
@@ -78,19 +81,24 @@ const (
 	toHeartbeat doing = "heartbeat"
 	toComplete  doing = "complete"
 	toPublish   doing = "publish"
+	toSet       doing = "signal set" // writes a key of a flow
+	toSetNow    doing = "update set"
 )
 
 var acting = []doing{toSignalS, toSignalS, toSignalS, toSignalH, toSignalH, toSignalP, toSignalP, toUpdate, toUpdate, toUpdateV, toQuery, toQuery, toCancel, toTerminate, toReset, toStartAnew}
 
+// again is what callers do in restless cases.
+var again = []doing{toStartAnew, toStartAnew, toReset, toTerminate}
+
 // newCallers draws those who start the runs r0, r1, … of the first program, and others who write to them.
 func newCallers(s *simulation, r, special *rand.Rand) (callers []*caller) {
-	if s.limits.published {
+	if s.limits.published || s.limits.flows {
 		callers = newPublishers(s)
 	}
 	first := len(callers)
 	for i := range s.limits.callers {
 		run := fmt.Sprintf("r%d", i*2/3)
-		c := &caller{name: fmt.Sprintf("c%d", i), run: run, at: s.now}
+		c := &caller{name: fmt.Sprintf("c%d", i), run: run, input: s.programs["p0"].input(), at: s.now}
 		if i == 0 || callers[first+i-1].run != run {
 			c.acts = append(c.acts, act{do: toStart, id: run})
 		}
@@ -108,7 +116,14 @@ func newCallers(s *simulation, r, special *rand.Rand) (callers []*caller) {
 			if (a.do == toCancel || a.do == toTerminate) && r.IntN(3) > 0 {
 				a.do = toSignalS
 			}
+			if s.programs["p0"].Flow != nil {
+				a.do = a.do.toFlow()
+			}
+			if s.limits.restless && special.IntN(3) > 0 {
+				a.do, a.after = again[special.IntN(len(again))], time.Duration(special.IntN(3000))*time.Millisecond
+			}
 			a.unfit = s.limits.unfit && a.signals() && special.IntN(3) == 0
+			a.once = s.limits.impatient && special.IntN(2) == 0
 			if !s.c.leavesOut(a.place) {
 				c.acts = append(c.acts, a)
 				s.acts = append(s.acts, a.place)
@@ -182,7 +197,7 @@ func (c *caller) act(s *simulation) {
 
 // ask makes the call itself. What was accepted, if it is mail, is a part of the answer.
 func (c *caller) ask(ctx context.Context, e *engine.Engine, a act, gives attributes) (answer engine.UpdateAnswer, err error) {
-	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: history.Payload("0"), Attributes: gives.payloads()}
+	start := engine.StartRequest{Run: c.run, Workflow: "p0", Input: c.input, Attributes: gives.payloads()}
 	mail := engine.MessageRequest{Run: c.run, ID: a.id, After: c.stamp, Unique: a.unique}
 	input := history.Payload(a.input())
 	switch a.do {
@@ -191,10 +206,10 @@ func (c *caller) ask(ctx context.Context, e *engine.Engine, a act, gives attribu
 	case toStartAnew:
 		start.Reuse = true
 		_, c.created, err = e.Start(ctx, start)
-	case toSignalS, toSignalH, toSignalP:
-		answer.Accepted, err = e.Signal(ctx, mail, string(a.do[len(a.do)-1:]), input)
-	case toUpdate, toUpdateV:
-		answer, err = e.Update(ctx, mail, string(a.do[len(a.do)-1:]), input)
+	case toSignalS, toSignalH, toSignalP, toSet:
+		answer.Accepted, err = e.Signal(ctx, mail, a.do.name(), input)
+	case toUpdate, toUpdateV, toSetNow:
+		answer, err = e.Update(ctx, mail, a.do.name(), input)
 	case toQuery:
 		_, err = e.Query(ctx, c.run, "none", nil)
 		if port.CodeOf(err) == port.NotFound || port.CodeOf(err) == port.Blocked {
@@ -254,12 +269,15 @@ func (c *caller) to(a act) string {
 // sends says whether an act sends a message.
 func (a act) sends() bool {
 	switch a.do {
-	case toSignalS, toSignalH, toSignalP, toUpdate, toUpdateV, toCancel, toTerminate, toReset:
+	case toSignalS, toSignalH, toSignalP, toSet, toUpdate, toUpdateV, toSetNow, toCancel, toTerminate, toReset:
 		return true
 	default:
 		return false
 	}
 }
+
+// name is the name of a message.
+func (d doing) name() string { return strings.Fields(string(d))[1] }
 
 func (a act) reason() string { return fmt.Sprint("enough ", a.value) }
 
@@ -316,7 +334,7 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 	switch code := port.CodeOf(err); {
 	case err == nil:
 	case code == port.Unavailable || code == port.Internal:
-		return a.do == toQuery && c.tries > 3 // the run may be blocked, and not have begun
+		return a.once || a.do == toQuery && c.tries > 3 // the run may be blocked, and not have begun
 	case code == port.Closed:
 		return true
 	case c.token != "" && (code == port.NotFound || code == port.Expired): // too late
@@ -339,7 +357,7 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 	switch a.do {
 	case toStart, toStartAnew:
 		s.checks.starts(c.run)
-	case toUpdate, toUpdateV:
+	case toUpdate, toUpdateV, toSetNow:
 		s.checks.accepted(c, a, answer.Accepted)
 		c.stamp = answer.Stamp
 		if answer.Phase != history.UpdateCompleted && answer.Phase != history.UpdateRejected {

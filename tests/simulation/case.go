@@ -80,6 +80,12 @@ const (
 // ofDefinitions is drawn apart from the streams above, so that other seeds keep their meaning.
 const ofDefinitions = 20
 
+// ofFlows and ofMore are drawn apart, too.
+const (
+	ofFlows = 30
+	ofMore  = 40
+)
+
 func (c Case) stream(of uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Seed, of)) //nolint:gosec // repeatable on purpose
 }
@@ -139,6 +145,8 @@ func (c Case) limits() limits {
 	l.specials = drawSpecials(c.stream(ofSpecials))
 	l.specials.adapt(&l)
 	l.published = c.stream(ofDefinitions).IntN(6) == 0
+	l.drawFlows(c.stream(ofFlows))
+	l.drawMore(c.stream(ofMore))
 	if l.retention = time.Millisecond; !l.together { // a message lives no longer
 		l.retention = l.latest + time.Duration(l.receives+5)*l.visibility + l.lifetime + l.skew
 	}

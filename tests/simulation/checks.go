@@ -40,6 +40,7 @@ type checkedRun struct {
 	filings     map[string]port.Item // whatever was filed, by filing
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
+	dropped     map[string]bool // of these, what each says: another one of that kind, name and id may come later
 	letters     []acceptedMail
 	answers     map[string]engine.UpdateAnswer
 	completed   map[string]bool     // activities whose completion was accepted, by the key of their result
@@ -75,6 +76,9 @@ func (a act) content(place reset) string {
 func (a act) input() string {
 	if a.unfit {
 		return fmt.Sprintf(`"x%d"`, a.value)
+	}
+	if a.do == toSet || a.do == toSetNow {
+		return a.write()
 	}
 	return strconv.Itoa(a.value)
 }
@@ -148,7 +152,7 @@ func (c *checks) names() (names []string) {
 }
 
 func (c *checks) created(summary *port.Summary) {
-	c.runs[summary.Run] = &checkedRun{parent: summary.Parent, generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{},
+	c.runs[summary.Run] = &checkedRun{parent: summary.Parent, generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{}, dropped: map[string]bool{},
 		filings: map[string]port.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
 		said: map[string][]string{}, excluded: map[string]bool{}}
 }
@@ -196,6 +200,17 @@ func (c *checks) isFor(run, key string) bool {
 // recipient ends the keys of mail to the run that has an id now.
 func (c *checks) recipient(run string) string {
 	return "#" + strconv.FormatInt(c.s.summary(run).Started.UnixNano(), 36)
+}
+
+// drop notes all mail that was filed and not taken: a reset has an ended run go on, and the mail may
+// have been too late for it.
+func (r *checkedRun) drop() {
+	for _, item := range r.filings { // order-insensitive: a set is made
+		if mail, is := item.Event.(history.Mail); is && !r.taken[addressed(item)] {
+			identity, content := identityOf(mail)
+			r.dropped[identity+" "+content] = true
+		}
+	}
 }
 
 // late says whether mail of a kind, name and id may have been dropped.
@@ -278,7 +293,7 @@ func showAnswer(answer engine.UpdateAnswer) string {
 func (c *checks) blocked(p *process, run string, mark *port.Block) {
 	outdated := mark.Reason == port.ReasonNondeterminism && p.version == 1 && c.s.version == 2
 	unfit := mark.Reason == port.ReasonUndecodable && c.runs[run].unfit && !c.s.mended(p.version)
-	early := mark.Reason == port.ReasonUnregistered && c.s.limits.published // publishing resumes it
+	early := mark.Reason == port.ReasonUnregistered && (c.s.limits.published || c.s.limits.flows) // publishing resumes it
 	if mark.Reason != port.ReasonUndeliverable && !outdated && !unfit && !early {
 		c.s.violate("run %s is blocked by %s: %s: %s", run, p.name, mark.Reason, mark.Message)
 	}

@@ -35,7 +35,7 @@ func (c *checks) childEnds(where, parent string, generation int, command *histor
 	if id == "" {
 		id = childName(parent, generation, event.Seq, "")
 	}
-	told := "complete " + fmt.Sprint(number(event.Result))
+	told := "complete " + canonical(event.Result)
 	if event.Failure != nil {
 		told = kindOf(event.Failure)
 	}

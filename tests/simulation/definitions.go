@@ -12,7 +12,7 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 )
 
-// In some seeds, programs are published definitions. They are published at any time, some of them in
+// In some seeds, programs, or JSON flows among them, are published definitions. They are published at any time, some of them in
 // two versions, while runs of them begin, wait for them, continue as new, and are reset.
 
 // kindOfPrograms is the kind of their definitions.
@@ -22,19 +22,28 @@ const kindOfPrograms = "program"
 func newPublishers(s *simulation) (callers []*caller) {
 	r := s.c.stream(ofDefinitions + 1)
 	for i := range len(s.programs) {
+		p := s.programs[fmt.Sprintf("p%d", i)]
 		c := &caller{name: fmt.Sprintf("publisher-%d", i), at: s.now.Add(time.Duration(r.IntN(3)) * time.Duration(r.IntN(5000)) * time.Millisecond)}
 		for version := range 1 + r.IntN(2) {
-			c.acts = append(c.acts, act{do: toPublish, id: fmt.Sprintf("p%d", i), value: version + 1, unique: r.IntN(2) == 0,
+			c.acts = append(c.acts, act{do: toPublish, id: p.Name, publishes: p, value: version + 1, unique: r.IntN(2) == 0,
 				after: time.Duration(r.IntN(30_000)) * time.Millisecond})
 		}
-		callers = append(callers, c)
+		if s.isPublished(p) {
+			callers = append(callers, c)
+		}
 	}
 	return callers
 }
 
+// isPublished says whether a program is a published definition. A flow always is.
+func (s *simulation) isPublished(p *program) bool { return s.limits.published || p.Flow != nil }
+
 // publish publishes a version: under its number, or under the next one, which must be the same.
 func (a act) publish(ctx context.Context, e *engine.Engine) error {
 	request := engine.PublishRequest{Name: a.id, Kind: kindOfPrograms, Source: strconv.Itoa(a.value)}
+	if flow := a.publishes.Flow; flow != nil {
+		request.Kind, request.Source = kindOfFlows, flow.source(a.value)
+	}
 	if a.unique {
 		request.Version = a.value
 	}
@@ -48,7 +57,7 @@ func (a act) publish(ctx context.Context, e *engine.Engine) error {
 // pinned checks which version a generation has: one that there is. A generation that was continued
 // as new has the version of the one before. So has one after a reset, unless that named another.
 func (c *checks) pinned(run *checkedRun, commit *port.Commit, started *history.Started) {
-	if !c.s.limits.published {
+	if !c.s.isPublished(c.s.programs[started.Workflow]) {
 		return
 	}
 	where := fmt.Sprintf("generation %d of run %s", commit.Generation, commit.Run)

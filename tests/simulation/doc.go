@@ -9,9 +9,10 @@
 // Programs (program.go) are drawn, too: activities, steps, timers, signals, updates, children, scopes, phases, patches,
 // generations, in branches within branches; in some seeds (specials.go) also limits of activities,
 // ids of children used twice, children left behind, attributes, little memory, short pages of
-// listings, signals that do not fit, and programs that are published at any time, in two versions
-// (definitions.go); and so is what callers do: they write to runs, ask, cancel, terminate, reset, use an id
-// again, complete activities by their tokens. The same program is carried out twice (code.go): on core/workflow (surface.go), under
+// listings, signals that do not fit, callers that go away, children that are asked to stop, runs that
+// are started again and reset in quick succession, programs that are published at any time, in two
+// versions (definitions.go), and JSON flows among them (flows.go); and so is what callers do: they
+// write to runs, ask, cancel, terminate, reset, use an id again, complete activities by their tokens. The same program is carried out twice (code.go): on core/workflow (surface.go), under
 // faults, and on a second implementation (naive.go), which is given the events of the log once, in order, and knows no replay.
 // After every record (records.go):
 //
@@ -21,6 +22,12 @@
 //   - no timer is early, no step is run by two living handlers at once, no mail that its author has seen is left;
 //   - who runs a step has an item in its name;
 //   - a checkpoint names what is pending, all of it and no more.
+//
+// A flow runs on core/flow, and a second time on naive_flow.go: ordinary code that goes from node to
+// node, and that carries nothing over when the run continues as new. Each record must have the
+// commands of that code. The published state, the answers to queries, the node runs, the shared state
+// at the end and the node that failed must be the same (flow_checks.go). Flows are children and parents
+// of Go programs. What happened to which kinds of nodes is counted (flow_coverage.go).
 //
 // Callers use one id for messages of different kinds, names and contents. What must come of that is
 // known without the log (checks.go): a conflict where another content was sent, and taken before

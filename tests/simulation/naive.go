@@ -7,7 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
@@ -18,8 +18,10 @@ import (
 // core/history; that it is slow and keeps everything does not matter.
 type naive struct {
 	code   *code
-	mended bool   // it takes signals that do not fit
-	unfit  string // the id of a signal that it was given, and that does not fit
+	flow   *naiveFlow // instead of code, if the program is a flow
+	main   *strand    // of the workflow function
+	mended bool       // it takes signals that do not fit
+	unfit  string     // the id of a signal that it was given, and that does not fit
 
 	strands  []*strand // not ended
 	ready    []*strand // for the next round
@@ -33,11 +35,13 @@ type naive struct {
 	updates  []*letterOf // of this record, that nothing handles yet
 	asked    []*letterOf // updates that are neither accepted nor rejected
 	update   func(*letterOf)
+	handled  string          // the name of the updates that it takes
 	marks    map[string]bool // patches whose mark is in the log: true once the code has come to it
 
 	next     int64
 	time     time.Time
 	commands []string
+	size     int    // events and commands before this record's commands
 	ended    string // the closing command
 	later    func() // closes the run once no awaited strand is left
 	awaited  func(*strand) bool
@@ -49,8 +53,12 @@ type naive struct {
 	keyed      attributes
 }
 
-func newNaive(p *program, mended bool) *naive {
-	return &naive{mended: mended, code: &code{program: p, second: true}, root: &naiveScope{}, signals: map[string]*naiveBox{}, marks: map[string]bool{}}
+func newNaive(p *program, mended bool, long int) *naive {
+	n := &naive{mended: mended, code: &code{program: p, second: true}, root: &naiveScope{}, signals: map[string]*naiveBox{}, marks: map[string]bool{}}
+	if p.Flow != nil {
+		n.flow = &naiveFlow{n: n, def: p.Flow, longAfter: long, met: map[string]bool{}}
+	}
+	return n
 }
 
 // attributes are those of a run: "k", which programs change, and "g", which they leave alone.
@@ -85,6 +93,7 @@ const (
 type promise struct {
 	settled bool
 	value   int
+	text    history.Payload // of an operation
 	err     error
 	waiting []*strand
 	notify  func()
@@ -119,6 +128,7 @@ type letterOf struct {
 	id     string
 	name   string // of an update
 	value  int
+	text   history.Payload
 	number int
 	unfit  bool
 	// accepted: an update was validated before a reset.
@@ -146,6 +156,7 @@ func (s *naiveScope) within(outer *naiveScope) bool {
 
 // record carries out one record, and gives the commands that it must have.
 func (n *naive) record(rec *history.Record) []string {
+	n.size += len(n.commands)
 	n.time, n.commands = rec.Time.Round(0).UTC(), nil
 	for _, command := range rec.Commands {
 		if mark, ok := command.(*history.MarkPatch); ok && !n.marks[mark.ID] {
@@ -153,7 +164,10 @@ func (n *naive) record(rec *history.Record) []string {
 		}
 	}
 	for _, event := range rec.Events {
-		if n.ended == "" {
+		if started, ok := event.(*history.Started); ok && n.flow != nil && n.ended != "" {
+			n.continues(started)
+		}
+		if n.size++; n.ended == "" {
 			n.apply(event)
 		}
 	}
@@ -184,12 +198,12 @@ func (n *naive) apply(event history.Event) {
 	case *history.SignalReceived:
 		n.signal(event)
 	case *history.UpdateReceived:
-		l := &letterOf{id: event.ID, name: event.Name, value: number(event.Input), accepted: event.Accepted}
+		l := &letterOf{id: event.ID, name: event.Name, value: number(event.Input), text: event.Input, accepted: event.Accepted}
 		n.asked = append(n.asked, l)
 		switch {
 		case n.completing:
 			n.late(l)
-		case n.update != nil && l.name == handledUpdate:
+		case n.update != nil && l.name == n.handled:
 			n.update(l)
 		default:
 			n.updates = append(n.updates, l)
@@ -201,11 +215,11 @@ func (n *naive) apply(event history.Event) {
 	case *history.ResetRequested:
 		n.stop("reset")
 	case *history.ActivityResolved:
-		n.resolve(event.Seq, number(event.Result), event.Failure)
+		n.resolve(event.Seq, event.Result, event.Failure)
 	case *history.ChildResolved:
-		n.resolve(event.Seq, number(event.Result), event.Failure)
+		n.resolve(event.Seq, event.Result, event.Failure)
 	case *history.TimerFired:
-		n.resolve(event.Seq, 0, nil)
+		n.resolve(event.Seq, nil, nil)
 	}
 }
 
@@ -223,16 +237,16 @@ func (n *naive) start(event *history.Started) {
 		}
 		return
 	}
-	n.spawn(nil, func(s *strand) {
+	n.main = n.spawn(nil, func(s *strand) {
 		asked := func() bool { return n.root.err != nil }
-		result, err := n.code.main(naiveSurface{s, n.root}, number(event.Input))
+		result, err := n.run(naiveSurface{s, n.root}, event.Input)
 		switch {
 		case err == nil:
 			n.completing = true
 			for _, l := range slices.Clone(n.asked) {
 				n.late(l)
 			}
-			end := func() { n.finish(fmt.Sprintf("complete %d", result)) }
+			end := func() { n.finish("complete " + result) }
 			if n.later, n.awaited = end, (*strand).handles; !slices.ContainsFunc(n.strands, n.awaited) {
 				end()
 			}
@@ -243,7 +257,7 @@ func (n *naive) start(event *history.Started) {
 				if asked() && !before {
 					n.end("cancel")
 				} else {
-					n.end(fmt.Sprintf("continue-as-new %d", result))
+					n.end("continue-as-new " + result)
 				}
 			}
 		default:
@@ -255,10 +269,32 @@ func (n *naive) start(event *history.Started) {
 	}
 }
 
+// run is the workflow function: of a program, or of a flow.
+func (n *naive) run(s naiveSurface, input history.Payload) (result string, err error) {
+	if n.flow != nil {
+		result, err := n.flow.main(s, input)
+		return string(result), err
+	}
+	value, err := n.code.main(s, number(input))
+	return strconv.Itoa(value), err
+}
+
+// continues begins the next generation of a flow, whose code goes on.
+func (n *naive) continues(event *history.Started) {
+	n.ended, n.later, n.awaited = "", nil, nil
+	n.next, n.handlers, n.size = 0, 0, 0
+	n.signals, n.updates, n.asked, n.update = map[string]*naiveBox{}, nil, nil, nil
+	n.flow.began = false
+	n.main.wake()
+	for _, signal := range event.Signals {
+		n.signal(signal)
+	}
+}
+
 func (n *naive) signal(event *history.SignalReceived) {
 	n.arrived++
 	value, fits := reading(event.Input)
-	n.pass(event.Name, &letterOf{id: event.ID, value: value, unfit: !fits && !n.mended, number: n.arrived})
+	n.pass(event.Name, &letterOf{id: event.ID, value: value, text: event.Input, unfit: !fits && !n.mended, number: n.arrived})
 }
 
 // opens notes a signal that the code has been given.
@@ -362,7 +398,7 @@ func (n *naive) settle(p *promise, value int, err error) {
 	}
 }
 
-func (n *naive) resolve(seq int64, value int, failure *history.Failure) {
+func (n *naive) resolve(seq int64, result history.Payload, failure *history.Failure) {
 	at := slices.IndexFunc(n.pending, func(p *promise) bool { return p.seq == seq })
 	if at < 0 {
 		return // the record dropped it before
@@ -371,7 +407,8 @@ func (n *naive) resolve(seq int64, value int, failure *history.Failure) {
 	n.pending = slices.Delete(n.pending, at, at+1)
 	switch {
 	case failure == nil:
-		n.settle(p, value, nil)
+		p.text = result
+		n.settle(p, number(result), nil)
 	case p.asked && errors.Is(failure, history.ErrCancelled):
 		n.settle(p, 0, p.cause)
 	default:
@@ -527,39 +564,4 @@ func (n *naive) owed() (what []string) {
 		}
 	}
 	return what
-}
-
-// describe gives a recorded command in the words of naive.
-func describe(command history.Command) string {
-	switch c := command.(type) {
-	case *history.ScheduleActivity:
-		return fmt.Sprintf("schedule-activity %d %s %t %s %s", c.Seq(), c.ID, c.Inline, c.Options.ScheduleToClose, c.Options.ScheduleToStart)
-	case *history.StartTimer:
-		return fmt.Sprintf("start-timer %d %s", c.Seq(), c.Duration)
-	case *history.StartChild:
-		return fmt.Sprintf("start-child %d %s %q %s", c.Seq(), c.Workflow, c.Run[strings.LastIndexByte(c.Run, '.')+1:], c.ParentClosePolicy)
-	case *history.CancelActivity:
-		return fmt.Sprintf("cancel-activity %d %t", c.Seq(), c.Abandoned)
-	case *history.CancelTimer:
-		return fmt.Sprintf("cancel-timer %d", c.Seq())
-	case *history.CancelChild:
-		return fmt.Sprintf("cancel-child %d", c.Seq())
-	case *history.RespondUpdate:
-		var err error
-		if c.Failure != nil {
-			err = c.Failure
-		}
-		return fmt.Sprintf("respond-update %s %s %s %d %s", c.Name, c.ID, c.Phase, number(c.Result), kindOf(err))
-	case *history.UpsertAttributes:
-		return fmt.Sprintf("upsert-attributes %s", c.Attributes["k"])
-	case *history.MarkPatch:
-		return "mark-patch " + c.ID
-	case *history.CompleteRun:
-		return fmt.Sprintf("complete %d", number(c.Result))
-	case *history.FailRun:
-		return "fail " + kindOf(c.Failure)
-	case *history.ContinueAsNew:
-		return fmt.Sprintf("continue-as-new %d", number(c.Input))
-	}
-	return command.Kind()
 }

@@ -37,7 +37,11 @@ func (s naiveSurface) start(_ *program, n *node) future {
 	case doStep:
 		return s.operation(n, s.in, "schedule-activity %d %s true %s %s", n.ID, n.Whole, n.ToStart)
 	case doChild:
-		return s.operation(n, s.in, "start-child %d %s %q %s", n.Target, n.Own, policies[n.Mode])
+		input := history.Payload("0")
+		if n.Flow {
+			input = history.Payload(inputOfFlows)
+		}
+		return s.operation(n, s.in, "start-child %d %s %q %s %s", n.Target, n.Own, policies[n.Mode], canonical(input))
 	case doReceive:
 		return s.receive("s")
 	}
@@ -233,6 +237,25 @@ func (s naiveSurface) condition(holds func() bool) error {
 	return err
 }
 
+// conditionWithin waits for a condition, for a while at most.
+func (s naiveSurface) conditionWithin(d time.Duration, holds func() bool) error {
+	if s.in.Err() == nil && holds() {
+		return nil
+	}
+	inner, cancel := s.within(d)
+	defer cancel()
+	return inner.condition(holds)
+}
+
+// sleep waits for some milliseconds.
+func (s naiveSurface) sleep(wait int) error {
+	if wait <= 0 && s.in.Err() == nil {
+		return nil
+	}
+	_, err := s.await(s.operation(&node{Verb: doSleep}, s.in, "start-timer %d %s", time.Duration(wait)*time.Millisecond))
+	return err
+}
+
 func (s naiveSurface) onSignal(name string, handle func(surface, int) error) {
 	s.handle(name, func(l *letterOf) {
 		s.dispatch(func(inner naiveSurface) {
@@ -262,32 +285,53 @@ func (s naiveSurface) dispatch(run func(naiveSurface)) *strand {
 	return n.spawn(path, func(inner *strand) { run(naiveSurface{inner, s.in}) })
 }
 
-// handledUpdate is the name of the update that programs handle, if they handle any.
-const handledUpdate = "u"
-
-func (s naiveSurface) onUpdate(_ string, handle func(surface, int) (int, error), validate func(int) error) {
+func (s naiveSurface) onUpdate(name string, handle func(surface, int) (int, error), validate func(int) error) {
 	n := s.s.n
+	s.handleUpdates(name, func(inner naiveSurface, l *letterOf) {
+		if err := validate(l.value); err != nil && !l.accepted {
+			n.emit("respond-update %s %s rejected 0 %s", l.name, l.id, kindOf(err))
+			return
+		}
+		n.emit("respond-update %s %s accepted 0 ok", l.name, l.id)
+		value, err := handle(inner, l.value)
+		if err != nil {
+			value = 0
+		}
+		n.emit("respond-update %s %s completed %d %s", l.name, l.id, value, kindOf(err))
+	})
+}
+
+// handleUpdates has the updates of one name answered, those first that are there.
+func (s naiveSurface) handleUpdates(name string, answer func(naiveSurface, *letterOf)) {
+	n := s.s.n
+	n.handled = name
 	n.update = func(l *letterOf) {
 		l.by = s.dispatch(func(inner naiveSurface) {
 			n.answered(l)
-			if err := validate(l.value); err != nil && !l.accepted {
-				n.emit("respond-update %s %s rejected 0 %s", l.name, l.id, kindOf(err))
-				return
-			}
-			n.emit("respond-update %s %s accepted 0 ok", l.name, l.id)
-			value, err := handle(inner, l.value)
-			if err != nil {
-				value = 0
-			}
-			n.emit("respond-update %s %s completed %d %s", l.name, l.id, value, kindOf(err))
+			answer(inner, l)
 		})
 	}
 	n.updates = slices.DeleteFunc(n.updates, func(l *letterOf) bool {
-		if l.name == handledUpdate {
+		if l.name == name {
 			n.update(l)
 		}
-		return l.name == handledUpdate
+		return l.name == name
 	})
+}
+
+// continueAsNew ends the generation as soon as nothing else runs. The strand goes on in the next one.
+func (s naiveSurface) continueAsNew() {
+	n := s.s.n
+	asked := n.root.err != nil
+	n.awaited = func(other *strand) bool { return other != s.s }
+	n.later = func() {
+		if n.root.err != nil && !asked {
+			n.end("cancel")
+		} else {
+			n.end("continue-as-new 0")
+		}
+	}
+	s.s.pause()
 }
 
 func (s naiveSurface) phase(d time.Duration, handle func(value, state int) (int, bool), leave func(surface) error) (state int, err error) {

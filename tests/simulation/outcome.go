@@ -23,6 +23,7 @@ func (c *checks) quiet() {
 				c.s.violate("run %s: its reset to record %d of generation %d was accepted, and is lost", name, reset.record, reset.generation)
 			}
 		}
+		c.unread(name, run)
 		c.leftBehind(name, run)
 		if summary.Status.Closed() {
 			continue
@@ -47,13 +48,24 @@ func (c *checks) quiet() {
 	}
 }
 
+// unread checks that no message lies in an inbox without an invocation that will look at it (rule 1).
+func (c *checks) unread(name string, run *checkedRun) {
+	for _, item := range c.s.inbox(name) {
+		if _, is := item.Event.(history.Mail); is && c.isFor(name, item.Key) && !run.taken[addressed(item)] {
+			c.s.violate("run %s: %s lies in its inbox, and nothing will look at it", name, item.Key)
+		}
+	}
+}
+
 // shown checks that a run shows what its code has published, and no more. What the generation before has published stays until
 // this one has published something; a reset takes it back.
 func (c *checks) shown(name string, summary *port.Summary, log *checkedLog) {
 	if begun := log.last > 0 && log.records[0].Closes() == nil; !begun {
 		return
 	}
-	if state := number(summary.State); state != log.naive.state && (log.naive.stateSet || log.base != nil) {
+	if flow := log.naive.flow; flow != nil {
+		c.showsFlow("run "+name, summary.State, flow)
+	} else if state := number(summary.State); state != log.naive.state && (log.naive.stateSet || log.base != nil) {
 		c.s.violate("run %s shows the state %d, and published %d", name, state, log.naive.state)
 	}
 	if have := attributesOf(summary); have != log.naive.keyed {
@@ -75,7 +87,7 @@ func (c *checks) letters(name string, run *checkedRun, summary *port.Summary) {
 			}
 			continue
 		}
-		if !slices.Contains(run.said[l.identity], l.content) && !summary.Status.Closed() && !run.late(l.identity) {
+		if !slices.Contains(run.said[l.identity], l.content) && !run.dropped[l.identity+" "+l.content] && !summary.Status.Closed() && !run.late(l.identity) {
 			c.s.violate("run %s: mail %s of %s was accepted, and what was taken in its place says %v, not %s", name, l.identity, l.sender, run.said[l.identity], l.content)
 		}
 		if shared := slices.ContainsFunc(run.letters, func(other acceptedMail) bool { return other.identity == l.identity && other.sender != l.sender }); shared {
@@ -198,5 +210,6 @@ func (c *checks) end() {
 			c.s.violate("run %s cannot be replayed: %v", name, err)
 		}
 		c.sameSeen("run "+name+", replayed as a whole", log, cold.lives[name])
+		c.sameAnswers("run "+name+", replayed as a whole", cold, name, log)
 	}
 }

@@ -87,14 +87,20 @@ func (s *simulation) newEngine(ports port.Ports, p *process) *engine.Engine {
 			}
 			return definition[int](program, p.version == 2, announce, step)
 		}
-		if s.limits.published {
+		switch {
+		case program.Flow != nil:
+		case s.limits.published:
 			interpreted[program.Name] = made
-		} else {
+		default:
 			definitions = append(definitions, made())
 		}
 	}
-	e, err := engine.New(ports, engine.Config{Definitions: definitions, Interpreters: interpreters(interpreted), TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
-		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, Memory: p.memory, KnownMail: s.limits.known, CheckpointAfter: s.limits.checkpoint, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second})
+	config := engine.Config{Definitions: definitions, Interpreters: s.interpreters(interpreted), TokenKey: []byte("0123456789abcdef0123456789abcdef"), Worker: p.name,
+		Version: strconv.Itoa(p.version), LiveRuns: s.limits.liveRuns, Memory: p.memory, KnownMail: s.limits.known, CheckpointAfter: s.limits.checkpoint, Retention: s.limits.retention, StuckAfter: -1, Poll: 20 * time.Second}
+	if s.limits.flows {
+		p.forFlows(&config)
+	}
+	e, err := engine.New(ports, config)
 	if err != nil {
 		panic(err)
 	}
@@ -103,11 +109,15 @@ func (s *simulation) newEngine(ports port.Ports, p *process) *engine.Engine {
 
 // interpreters make programs of published definitions. All versions of a name are one program: what
 // a version may change is not the simulation's subject, but which version a run has.
-func interpreters(made map[string]func() workflow.Definition) map[string]engine.Interpreter {
-	if len(made) == 0 {
-		return nil
+func (s *simulation) interpreters(made map[string]func() workflow.Definition) map[string]engine.Interpreter {
+	all := map[string]engine.Interpreter{}
+	if len(made) > 0 {
+		all[kindOfPrograms] = func(name, _ string) (workflow.Definition, error) { return made[name](), nil }
 	}
-	return map[string]engine.Interpreter{kindOfPrograms: func(name, _ string) (workflow.Definition, error) { return made[name](), nil }}
+	if s.limits.flows {
+		all[kindOfFlows] = s.interpretFlow
+	}
+	return all
 }
 
 func (p *process) newID() string {
@@ -266,8 +276,27 @@ const beatTime = 300 * time.Millisecond
 
 // perform is the function of every activity and step.
 func (p *process) perform(ctx context.Context, e errand, step bool) (int, error) {
+	n := p.s.checks.nodes[e.Program+"."+e.Node]
+	if err := p.work(ctx, n, step); err != nil {
+		return 0, err
+	}
+	info := activity.InfoOf(ctx)
+	if n.Later > 0 && info.Attempt == 1 {
+		p.s.entrust(n, e, info, activity.Token(ctx))
+		return 0, activity.ErrPending
+	}
+	if info.Attempt <= n.Fails {
+		return 0, activity.Fail("again", "attempt %d of %s", info.Attempt, n.ID)
+	}
+	if n.Dies != "" {
+		return 0, activity.NonRetryable(activity.Fail(n.Dies, "%s", n.ID))
+	}
+	return n.value(e.Program), nil
+}
+
+// work takes the time of an attempt, heartbeats included.
+func (p *process) work(ctx context.Context, n *node, step bool) error {
 	s := p.s
-	n := s.checks.nodes[e.Program+"."+e.Node]
 	info := activity.InfoOf(ctx)
 	seq := seqOf(info)
 	w := &job{p: p, key: workKey(info.RunID, info.Generation, seq), step: step, beats: n.Beats, wake: make(chan struct{}, 1)}
@@ -281,7 +310,7 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 	}
 	if p.dead || s.over {
 		s.mu.Unlock()
-		return 0, errDead
+		return errDead
 	}
 	s.checks.begins(w)
 	s.checks.inTime(w, n, info.RunID, info.Generation, number, info.Attempt)
@@ -295,31 +324,20 @@ func (p *process) perform(ctx context.Context, e errand, step bool) (int, error)
 			s.mu.Lock()
 			s.works = slices.DeleteFunc(s.works, func(other *job) bool { return other == w })
 			s.mu.Unlock()
-			return 0, ctx.Err()
+			return ctx.Err()
 		}
 		if w.beats == 0 {
-			break
+			return nil
 		}
 		w.beats--
 		if err := activity.Heartbeat(ctx, w.beats); err != nil {
-			return 0, err
+			return err
 		}
 		s.mu.Lock()
 		w.due = s.now.Add(beatTime)
 		s.works = append(s.works, w)
 		s.mu.Unlock()
 	}
-	if n.Later > 0 && info.Attempt == 1 {
-		s.entrust(n, e, info, activity.Token(ctx))
-		return 0, activity.ErrPending
-	}
-	if info.Attempt <= n.Fails {
-		return 0, activity.Fail("again", "attempt %d of %s", info.Attempt, n.ID)
-	}
-	if n.Dies != "" {
-		return 0, activity.NonRetryable(activity.Fail(n.Dies, "%s", n.ID))
-	}
-	return n.value(e.Program), nil
 }
 
 // entrust leaves the answer of an attempt to somebody outside.

@@ -15,6 +15,8 @@ type program struct {
 	Body               []*node
 	// Generations that it goes through by continuing as new.
 	Generations int
+	// Flow is the program instead, if it is a JSON flow.
+	Flow *flowDef `json:",omitempty"`
 }
 
 // verb is what a node does.
@@ -55,6 +57,7 @@ type node struct {
 	N      int           `json:",omitempty"`
 	D      time.Duration `json:",omitempty"`
 	Target string        `json:",omitempty"` // a child's program
+	Flow   bool          `json:",omitempty"` // the child is a flow
 	// Fails is how many attempts of an activity fail before one succeeds; Dies is the type of a failure that is final.
 	Fails int    `json:",omitempty"`
 	Dies  string `json:",omitempty"`
@@ -263,6 +266,9 @@ func (g *generator) nested(depth int) *node {
 func (p *program) family(known map[string]int) int {
 	each := 1
 	p.each(func(n *node) { each += known[n.Target] })
+	if p.Flow != nil {
+		p.Flow.each(func(n *flowNode) { each += known[n.Workflow] })
+	}
 	return p.Generations * each
 }
 
@@ -284,6 +290,10 @@ func (p *program) each(do func(*node)) {
 
 // without takes nodes out, by id: a smaller program that may fail in the same way.
 func (p *program) without(ids map[string]bool) {
+	if p.Flow != nil {
+		p.Flow.without(p.Name, ids)
+		return
+	}
 	var cut func([]*node) []*node
 	cut = func(nodes []*node) (kept []*node) {
 		for _, n := range nodes {

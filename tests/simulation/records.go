@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type checkedLog struct {
 	base       *history.Base     // a reset began it
 	definition int               // the version that it has
 	from       attributes        // with which it began, if no reset did
+	continues  bool              // the generation before continued as this one
 	began      int               // the generation in which its code began, whose records a reset kept
 	records    []*history.Record // its own
 	keys       map[string]bool
@@ -55,6 +57,7 @@ func (c *checks) stored(by *call, commit *port.Commit) {
 		for key := range run.filed { // order-insensitive: a set is made
 			run.tooLate[key] = run.tooLate[key] || !run.taken[key]
 		}
+		run.drop()
 		return
 	}
 	c.records++
@@ -191,22 +194,25 @@ func (c *checks) sameSignals(where string, started *history.Started, want []stri
 	}
 }
 
-func newCheckedLog(p *program, mended bool) *checkedLog {
+func (c *checks) newCheckedLog(p *program) *checkedLog {
 	return &checkedLog{keys: map[string]bool{}, asked: map[int64]asked{}, resolved: map[int64]bool{}, cancelled: map[int64]bool{},
-		phases: map[string]history.UpdatePhase{}, waits: map[int64]history.Pending{}, naive: newNaive(p, mended)}
+		phases: map[string]history.UpdatePhase{}, waits: map[int64]history.Pending{}, naive: newNaive(p, c.s.mended(2), c.s.limits.long)}
 }
 
 func (c *checks) newLog(run *checkedRun, commit *port.Commit) *checkedLog {
 	for _, event := range commit.Record.Events {
 		if started, ok := event.(*history.Started); ok {
 			c.pinned(run, commit, started)
-			log := newCheckedLog(c.s.programs[started.Workflow], c.s.mended(2))
+			log := c.newCheckedLog(c.s.programs[started.Workflow])
 			log.definition = started.Definition
 			if log.base, log.began = started.Base, commit.Generation; log.base != nil {
 				log.began = run.generations[log.base.Generation].began
 				log.goOn(run, *log.base)
 			} else {
 				log.from = c.begunWith(run, started)
+				if log.continues = continued(run, started); log.continues && log.naive.flow != nil {
+					log.relive(run, commit.Generation-1)
+				}
 				log.naive.keyed = log.from
 			}
 			return log
@@ -219,11 +225,42 @@ func (c *checks) newLog(run *checkedRun, commit *port.Commit) *checkedLog {
 // begunWith gives the attributes that a generation begins with: those of the one that continued as
 // new, or those that the caller of its start gave.
 func (c *checks) begunWith(run *checkedRun, started *history.Started) attributes {
-	before := run.generations[started.Generation-1]
-	if before != nil && strings.HasPrefix(before.naive.ended, "continue-as-new") {
-		return before.naive.keyed
+	if continued(run, started) {
+		return run.generations[started.Generation-1].naive.keyed
 	}
 	return c.given[started.Filing()]
+}
+
+// continued says whether the generation before continued as this one.
+func continued(run *checkedRun, started *history.Started) bool {
+	before := run.generations[started.Generation-1]
+	return before != nil && strings.HasPrefix(before.naive.ended, "continue-as-new") && started.Base == nil
+}
+
+// relive has the naive implementation of a flow go through the generations that continue in this one.
+func (l *checkedLog) relive(run *checkedRun, generation int) {
+	earlier := run.generations[generation]
+	if earlier.base != nil {
+		l.reliveTo(run, *earlier.base)
+	} else if earlier.continues {
+		l.relive(run, generation-1)
+	}
+	for _, rec := range earlier.records {
+		l.naive.record(rec)
+	}
+}
+
+// reliveTo likewise goes to where a reset continues.
+func (l *checkedLog) reliveTo(run *checkedRun, base history.Base) {
+	earlier := run.generations[base.Generation]
+	if earlier.base != nil {
+		l.reliveTo(run, *earlier.base)
+	} else if earlier.continues {
+		l.relive(run, base.Generation-1)
+	}
+	for _, rec := range earlier.records[:base.Record] {
+		l.naive.record(rec)
+	}
 }
 
 // goOn has a log begin with what counts of earlier generations.
@@ -232,6 +269,9 @@ func (l *checkedLog) goOn(run *checkedRun, base history.Base) {
 	if earlier.base != nil {
 		l.goOn(run, *earlier.base)
 	} else {
+		if earlier.continues && l.naive.flow != nil {
+			l.relive(run, base.Generation-1)
+		}
 		l.naive.keyed = earlier.from
 	}
 	for _, rec := range earlier.records[:base.Record] {
@@ -374,14 +414,27 @@ func (c *checks) event(where, name string, run *checkedRun, log *checkedLog, gen
 		if run.completed[key] && event.Worker != "token" {
 			c.s.violate("%s: the completion of %s was accepted, and its answer is another's", where, key)
 		}
-		id := command.command.(*history.ScheduleActivity).ID
-		p := log.naive.code.program
-		if n := c.nodes[p.Name+"."+id]; event.Failure == nil && number(event.Result) != n.value(p.Name) {
-			c.s.violate("%s: activity %s gave %s", where, id, event.Result)
-		}
+		c.gives(where, name, log, command, event)
 		c.limits(where, name, generation, event)
 	case *history.ChildResolved:
 		c.childEnds(where, name, generation, command.command.(*history.StartChild), event)
+	}
+}
+
+// gives checks that an activity gives what its function gave.
+func (c *checks) gives(where, run string, log *checkedLog, of asked, event *history.ActivityResolved) {
+	scheduled, p := of.command.(*history.ScheduleActivity), log.naive.code.program
+	if event.Failure != nil {
+		return
+	}
+	var want string
+	if p.Flow != nil {
+		want = canonical(serves(scheduled.Activity, fmt.Sprintf("%s/%d/%d", run, of.generation, event.Seq)).result)
+	} else {
+		want = strconv.Itoa(c.nodes[p.Name+"."+scheduled.ID].value(p.Name))
+	}
+	if have := canonical(event.Result); have != want {
+		c.s.violate("%s: activity %s gave %s, and not %s", where, scheduled.ID, have, want)
 	}
 }
 
@@ -451,6 +504,7 @@ func (c *checks) compare(where string, log *checkedLog, commit *port.Commit, by 
 	}
 	if !administrative {
 		c.sameSeen(where+", live in "+by.name, log, by.lives[commit.Run])
+		c.sameFlow(where, log, commit)
 	}
 	if _, resets := commit.Record.Closes().(*history.ResetRun); !resets {
 		if have := attributesOf(c.s.summary(commit.Run)); have != log.naive.keyed {
@@ -463,17 +517,21 @@ func (c *checks) compare(where string, log *checkedLog, commit *port.Commit, by 
 		}
 		return
 	}
-	if c.s.limits.published && log.definition == 0 { // it was ended before it had code
+	if c.s.isPublished(log.naive.code.program) && log.definition == 0 { // it was ended before it had code
 		return
 	}
 	if _, err := c.witness.engine.Query(c.witness.ctx, commit.Run, "none", nil); port.CodeOf(err) != port.NotFound {
 		c.s.violate("%s cannot be replayed: %v", where, err)
 	} else {
 		c.sameSeen(where+", replayed", log, c.witness.lives[commit.Run])
+		c.sameAnswers(where+", replayed", c.witness, commit.Run, log)
 	}
 }
 
 func (c *checks) sameSeen(where string, log *checkedLog, l *life) {
+	if log.naive.flow != nil {
+		return // it says of itself what it has seen: see sameAnswers
+	}
 	want := log.naive.code.seen
 	if l == nil || l.generation != log.began {
 		if len(want) > 0 {

@@ -67,6 +67,7 @@ type Result struct {
 	Faults      int // that happened
 	Kills       int
 	Met         Coverage
+	Flows       flowCoverage
 	// Struck are the numbers of the faults that happened; Places are the nodes and acts that there were.
 	Struck  []int
 	Places  []string
@@ -86,7 +87,7 @@ func Run(t *testing.T, c Case, journal bool) (result Result) {
 		defer s.close()
 		s.play()
 		result = Result{Violation: s.violation, Events: s.events, Runs: len(s.checks.runs), Records: s.checks.records,
-			Checkpoints: s.checks.checkpoints, Met: s.faults.met, Journal: s.journal}
+			Checkpoints: s.checks.checkpoints, Met: s.faults.met, Flows: s.checks.flows(), Journal: s.journal}
 		for _, kinds := range s.faults.met {
 			for _, times := range kinds {
 				result.Faults += times
@@ -113,6 +114,9 @@ func Run(t *testing.T, c Case, journal bool) (result Result) {
 func (s *simulation) places() (places []string) {
 	for _, p := range s.programs {
 		p.each(func(n *node) { places = append(places, p.Name+"."+n.ID) })
+		if p.Flow != nil {
+			places = append(places, p.Flow.places(p.Name)...)
+		}
 	}
 	slices.Sort(places)
 	return append(places, s.acts...)
@@ -126,7 +130,14 @@ func newSimulation(c Case, journal bool) *simulation {
 	}
 	s.faults = &faults{random: c.stream(ofFaults), rates: s.limits.rates, only: c.Faults, met: Coverage{}}
 	programs := generate(c.stream(ofPrograms), s.limits.programs, s.limits.deploys)
+	if s.limits.restless {
+		programs[0].shorten()
+	}
+	if s.limits.flows {
+		drawFlows(programs, s.limits.long > 0, c.stream(ofFlows+1))
+	}
 	s.limits.specials.addTo(programs, c.stream(ofSpecials+1))
+	knowFlows(programs)
 	left := map[string]bool{}
 	for _, place := range c.Without {
 		left[place] = true

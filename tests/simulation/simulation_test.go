@@ -59,6 +59,7 @@ func TestSeeds(t *testing.T) {
 	}
 	if *seeds >= 2*enough && !t.Failed() { // fewer may miss what is rare
 		require.Empty(t, sum.met.Missing(), "kinds of faults that never met an operation")
+		require.Empty(t, sum.flows.missing(), "what never happened to nodes of flows")
 	}
 }
 
@@ -67,6 +68,7 @@ type totals struct {
 	mu     sync.Mutex
 	failed atomic.Bool
 	met    Coverage
+	flows  flowCoverage
 
 	seeds, events, runs, records, checkpoints, faults, kills int
 }
@@ -75,9 +77,10 @@ func (s *totals) add(r Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.met == nil {
-		s.met = Coverage{}
+		s.met, s.flows = Coverage{}, flowCoverage{}
 	}
 	s.met.Add(r.Met)
+	s.flows.add(r.Flows)
 	s.seeds++
 	s.events += r.Events
 	s.runs += r.Runs
@@ -88,8 +91,8 @@ func (s *totals) add(r Result) {
 }
 
 func (s *totals) String() string {
-	return fmt.Sprintf("%d seeds: %d events, %d runs, %d records, %d checkpoints, %d faults, %d processes ended\nhow often which kind of fault met which operation:\n%s",
-		s.seeds, s.events, s.runs, s.records, s.checkpoints, s.faults, s.kills, s.met.Table())
+	return fmt.Sprintf("%d seeds: %d events, %d runs, %d records, %d checkpoints, %d faults, %d processes ended\nhow often which kind of fault met which operation:\n%sin how many what happened to which nodes of flows:\n%s",
+		s.seeds, s.events, s.runs, s.records, s.checkpoints, s.faults, s.kills, s.met.Table(), s.flows.table())
 }
 
 // show prints a violation, and how to repeat it.

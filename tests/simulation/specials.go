@@ -18,6 +18,11 @@ type specials struct {
 	listing    int   // runs in one page of a listing; 0: as many as the store gives
 	memory     int64 // budget of bytes for live runs; 0: none
 	published  bool  // programs are published definitions, in two versions
+	flows      bool  // some programs are JSON flows, which are published
+	long       int   // events and commands after which a flow continues as new; 0: as many as the engine says
+	impatient  bool  // callers do not always repeat a call that was not answered
+	stopping   bool  // parents ask children to stop that wait for people
+	restless   bool  // runs end soon, and are started again, or reset, as soon
 	exact      bool  // nothing fails, all clocks are the same, and no message comes twice
 }
 
@@ -34,9 +39,21 @@ func drawSpecials(r *rand.Rand) (s specials) {
 	return s
 }
 
+// drawFlows says whether a case has flows.
+func (s *specials) drawFlows(r *rand.Rand) {
+	if s.flows = r.IntN(4) == 0; s.flows && r.IntN(2) == 0 {
+		s.long = 4 + r.IntN(20)
+	}
+}
+
+// drawMore draws cases that came later.
+func (s *specials) drawMore(r *rand.Rand) {
+	s.impatient, s.stopping, s.restless = r.IntN(5) == 0, r.IntN(8) == 0, r.IntN(8) == 0
+}
+
 // adapt changes the limits that a special case needs otherwise.
 func (s specials) adapt(l *limits) {
-	if (s.named || s.leaving) && l.programs == 1 {
+	if (s.named || s.leaving || s.stopping) && l.programs == 1 {
 		l.programs = 2
 	}
 	if s.listing > 0 {
@@ -55,6 +72,10 @@ const mostFamily = 12
 func (s specials) addTo(programs []*program, r *rand.Rand) {
 	families := map[string]int{}
 	for i, p := range slices.Backward(programs) {
+		if p.Flow != nil {
+			families[p.Name] = p.family(families)
+			continue
+		}
 		g := &generator{random: r, prefix: "m", next: 0}
 		if s.limited {
 			p.each(func(n *node) { limit(n, r) })
@@ -67,6 +88,9 @@ func (s specials) addTo(programs []*program, r *rand.Rand) {
 			}
 			if s.leaving {
 				g.leaveChildren(p)
+			}
+			if s.stopping {
+				g.stopChild(p, programs[i+1])
 			}
 			if p.family(families) > mostFamily {
 				p.Body = before
@@ -113,6 +137,24 @@ func (g *generator) nameChildren(p *program) {
 		}
 		p.Body = slices.Insert(slices.Clone(p.Body), g.random.IntN(len(p.Body)+1), n)
 	}
+}
+
+// stopChild has a program ask a child to stop after a while, and wait for its end. The child waits for
+// people, who do not know of it.
+func (g *generator) stopChild(p, child *program) {
+	if child.Flow != nil {
+		return
+	}
+	child.Body = append([]*node{g.new(doReceive)}, child.Body...)
+	stop := g.new(doGiveUp)
+	stop.D, stop.Inside = time.Duration(1+g.random.IntN(4))*time.Second, [][]*node{{g.newChild()}}
+	p.Body = append([]*node{stop}, p.Body...)
+}
+
+// shorten has a program end soon.
+func (p *program) shorten() {
+	p.OnSignal, p.Generations = nil, 1
+	p.Body = p.Body[:min(len(p.Body), 1)]
 }
 
 // leaveChildren ends a program with children that are on their way when it ends.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/activity"
+	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
@@ -55,6 +56,14 @@ func valued[N ~int](f workflow.Future[N]) realFuture[N] {
 	}}
 }
 
+// ofFlow is the end of a child that is a flow: its parent does not read the result.
+func ofFlow[N ~int](f workflow.Future[history.Payload]) realFuture[N] {
+	return realFuture[N]{awaitable: f, await: func(ctx workflow.Context) (int, error) {
+		_, err := f.Await(ctx)
+		return 0, err
+	}}
+}
+
 func (s onWorkflow[N]) start(p *program, n *node) future {
 	e := errand{p.Name, n.ID}
 	switch n.Verb {
@@ -71,6 +80,9 @@ func (s onWorkflow[N]) start(p *program, n *node) future {
 		options := workflow.ChildOptions{ParentClosePolicy: workflow.ParentClosePolicy(n.Mode)}
 		if n.Own != "" {
 			options.ID = workflow.InfoOf(s.ctx).RunID + "." + n.Own
+		}
+		if n.Flow {
+			return ofFlow[N](workflow.StartChild(s.ctx, workflow.Declare[history.Payload, history.Payload](n.Target).With(options), history.Payload(inputOfFlows)))
 		}
 		child := workflow.Declare[int, N](n.Target).With(options)
 		return valued(workflow.StartChild(s.ctx, child, 0))
