@@ -138,15 +138,7 @@ func TestAnotherContentUnderTheSameID(t *testing.T) {
 		simulate(t, only("main", twoSignals), func(w *world) {
 			w.start("r", "main", "1")
 			w.settle()
-			hold := w.plan(fault{kind: pause, op: "file", role: "api"})
-			failed := make(chan error)
-			p := w.newProcess("api")
-			go func() {
-				_, err := p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: "m"}, "go", history.Payload(`"b"`))
-				failed <- err
-			}()
-			synctest.Wait()
-			late := w.takeOne("resume r with mail#m")
+			hold, failed, late := w.holdsFiling(`"b"`)
 			w.sends("m", "go", `"a"`)
 			w.settle() // the log takes it, and it is deleted
 			hold.release()

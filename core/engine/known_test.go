@@ -83,21 +83,28 @@ func TestRuleNoteFirst(t *testing.T) {
 	})
 }
 
+// holdsFiling sends run r the signal "go" with the id "m", and holds the sender before it files the
+// signal. It gives the sender's error, and the message that is sent already.
+func (w *world) holdsFiling(input string) (filing *fault, failed chan error, message *letter) {
+	w.t.Helper()
+	filing, failed = w.plan(fault{kind: pause, op: "file", role: "api"}), make(chan error)
+	p := w.newProcess("api")
+	request := engine.MessageRequest{Run: "r", ID: "m"}
+	go func() {
+		_, err := p.engine.Signal(p.in(), request, "go", history.Payload(input))
+		failed <- err
+	}()
+	synctest.Wait()
+	return filing, failed, w.takeOne("resume r with mail#m")
+}
+
 // TestRuleItemFirst: a sender that reads the note before the item misses a message that a record takes
 // in between.
 func TestRuleItemFirst(t *testing.T) {
 	simulate(t, only("main", twoSignals), func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
-		filing := w.plan(fault{kind: pause, op: "file", role: "api"})
-		failed := make(chan error)
-		p := w.newProcess("api")
-		go func() {
-			_, err := p.engine.Signal(p.in(), engine.MessageRequest{Run: "r", ID: "m"}, "go", history.Payload(`"b"`))
-			failed <- err
-		}()
-		synctest.Wait()
-		late := w.takeOne("resume r with mail#m")
+		filing, failed, late := w.holdsFiling(`"b"`)
 		w.sends("m", "go", `"a"`)
 		letter := w.takeOne("resume r with mail#m")
 		reading := w.plan(fault{kind: pause, op: "item", role: "api"})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 const (
@@ -20,12 +22,8 @@ func Backoff(attempt int) time.Duration {
 
 // Pause waits for [Backoff]. If the context ends first, it returns the context's error.
 func Pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(Backoff(attempt))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !system.Pause(ctx, Backoff(attempt)) {
 		return ctx.Err()
 	}
+	return nil
 }

@@ -3,6 +3,7 @@
 package system
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
 	"time"
@@ -17,6 +18,21 @@ func (Clock) Now() time.Time { return time.Now().UTC() }
 // AfterFunc calls f in a goroutine of its own after a while.
 func (Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	return time.AfterFunc(d, f).Stop
+}
+
+// Pause waits. It says false if the context ended before.
+func Pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // NewID gives 130 random bits as 26 characters of [a-z2-7].

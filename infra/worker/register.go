@@ -9,7 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // registration and heartbeat are what the server is sent: see its OpenAPI document.
@@ -30,7 +31,7 @@ type heartbeat struct {
 func (w *Worker) stayRegistered(ctx context.Context, address string) {
 	for w.register(ctx, address) {
 		for known := true; known; {
-			if !pause(ctx, w.config.Heartbeat) {
+			if !system.Pause(ctx, w.config.Heartbeat) {
 				return
 			}
 			answer := struct{ Known bool }{Known: true}
@@ -62,7 +63,7 @@ func (w *Worker) register(ctx context.Context, address string) bool {
 			w.told = text
 			w.config.Logger.WarnContext(ctx, "the worker is not registered yet", "url", address, "error", err)
 		}
-		if !pause(ctx, w.config.Retry) {
+		if !system.Pause(ctx, w.config.Retry) {
 			return false
 		}
 	}
@@ -115,15 +116,4 @@ func (w *Worker) send(ctx context.Context, method, path string, body, into any) 
 		return nil
 	}
 	return json.Unmarshal(answer, into)
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

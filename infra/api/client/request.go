@@ -17,6 +17,7 @@ import (
 
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // request is one call, which may take several attempts.
@@ -82,7 +83,7 @@ func (c *Client) send(ctx context.Context, call request, body []byte) (*http.Res
 		if err == nil || attempt >= c.config.Retries || ctx.Err() != nil || !again(err, call.once) {
 			return response, err
 		}
-		if !pause(ctx, backoff(attempt)) {
+		if !system.Pause(ctx, backoff(attempt)) {
 			return nil, err
 		}
 	}
@@ -136,18 +137,6 @@ func backoff(attempt int) time.Duration {
 	const first, longest = 50 * time.Millisecond, 2 * time.Second
 	wait := min(first<<min(attempt, 10), longest)
 	return wait/2 + rand.N(wait) // from half of it to one and a half
-}
-
-// pause waits. It says whether it did, and not the context ended.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // poll is how long the next request should wait for something to happen: not past the context's deadline, so that it

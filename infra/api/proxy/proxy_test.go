@@ -94,6 +94,17 @@ func TestForwards(t *testing.T) {
 	}
 }
 
+// answerTo sends a request on a connection of its own.
+func answerTo(t *testing.T, request *http.Request) *http.Response {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	response, err := transport.RoundTrip(request)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
 // Bodies pass as they come, both ways: the answer begins before the request has ended.
 func TestStreams(t *testing.T) {
 	address := through(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
@@ -113,11 +124,7 @@ func TestStreams(t *testing.T) {
 	read, write := io.Pipe()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/v1/x", read)
 	require.NoError(t, err)
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
+	response := answerTo(t, request)
 	for _, sent := range []byte("abc") {
 		_, err := write.Write([]byte{sent})
 		require.NoError(t, err)
@@ -206,11 +213,7 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/v1/runs", nil)
 	require.NoError(t, err)
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
+	response := answerTo(t, request)
 	_, err = io.ReadAll(response.Body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }

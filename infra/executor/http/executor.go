@@ -21,6 +21,7 @@ import (
 	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/port"
+	"github.com/reprise-run/reprise/infra/system"
 )
 
 // Prefix of the activities that the executor performs: see engine.Config.Performers.
@@ -126,7 +127,7 @@ func (e *Executor) try(
 			return answer, nil
 		}
 		worker := workers[i]
-		if i > 0 && !pause(ctx, time.Duration(call.AttemptDelayMS)*time.Millisecond) {
+		if i > 0 && !system.Pause(ctx, time.Duration(call.AttemptDelayMS)*time.Millisecond) {
 			return answer, ctx.Err()
 		}
 		try := flow.Try{WorkerID: worker.ID, WorkerURL: worker.URL, Started: e.config.Clock.Now().UTC()}
@@ -238,19 +239,4 @@ func (e *Executor) occupy(url string) (end func()) {
 	}
 	add(1)
 	return func() { add(-1) }
-}
-
-// pause waits. It says false if the attempt is over.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

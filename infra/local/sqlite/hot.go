@@ -66,56 +66,60 @@ func (h *hotRuns) distrust() {
 
 // pin gives a run, all of it, and keeps it in memory until unpin. ErrNoRun if there is none.
 func (s *Store) pin(ctx context.Context, name string) (*run, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if r := s.hot.find(name); r != nil {
-		return r, nil
-	}
-	if err := s.use(); err != nil {
-		return nil, err
-	}
-	defer s.table.Unlock()
-	if r := s.hot.find(name); r != nil {
-		return r, nil
-	}
-	stored, err := s.load(ctx, s.db, name)
-	if err != nil {
-		return nil, explain(s.file, err)
-	}
-	return s.hot.take(stored), nil
+	return s.findOrLoad(ctx, name, s.hot.find, func() (*run, error) {
+		stored, err := s.load(ctx, s.db, name)
+		if err != nil {
+			return nil, err
+		}
+		return s.hot.take(stored), nil
+	})
 }
 
-// pinToWrite is pin for a caller that reads neither values nor inbox. Of a run that is not in memory,
-// it loads only the columns beside the summary: a large run is not read for each of its writes.
+// pinToWrite is pin for a caller that reads neither values nor inbox. Of a run that is not in
+// memory, it loads only the columns beside the summary: a large run is not read for each of its
+// writes.
 func (s *Store) pinToWrite(ctx context.Context, name string) (*run, error) {
+	return s.findOrLoad(ctx, name, s.hot.findToWrite, func() (*run, error) {
+		var stored *run
+		err := s.db.rows(withPlace+"NULL, "+besideSummary+" FROM run WHERE run = ?",
+			func(row []driver.Value) bool {
+				stored = newRun(name, row)
+				found := summaryOf(row[3:])
+				stored.summary = &found.apart
+				return false
+			}, name)
+		if err == nil && stored == nil {
+			err = noRun(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.hot.takeToWrite(stored), nil
+	})
+}
+
+// findOrLoad pins a run that is in memory, or loads it with the table to itself.
+func (s *Store) findOrLoad(
+	ctx context.Context, name string, find func(name string) *run, load func() (*run, error),
+) (*run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if r := s.hot.findToWrite(name); r != nil {
+	if r := find(name); r != nil {
 		return r, nil
 	}
 	if err := s.use(); err != nil {
 		return nil, err
 	}
 	defer s.table.Unlock()
-	if r := s.hot.findToWrite(name); r != nil {
+	if r := find(name); r != nil {
 		return r, nil
 	}
-	var r *run
-	err := s.db.rows(withPlace+"NULL, "+besideSummary+" FROM run WHERE run = ?", func(row []driver.Value) bool {
-		r = newRun(name, row)
-		found := summaryOf(row[3:])
-		r.summary = &found.apart
-		return false
-	}, name)
-	if err == nil && r == nil {
-		err = noRun(name)
-	}
+	r, err := load()
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
-	return s.hot.takeToWrite(r), nil
+	return r, nil
 }
 
 // takeToWrite is take for a run of which nothing but the columns was loaded.
