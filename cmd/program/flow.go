@@ -60,6 +60,7 @@ func (p *program) runFlow() *cobra.Command {
 			if published.Created {
 				p.hint("version %d of %s: %s", published.Version, published.Name, published.Status)
 			}
+			p.hintServices(command.Context(), server, source)
 			start.definition = published.Version
 			return p.startRun(command.Context(), server, published.Name, start)
 		}),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/api/client"
 	"github.com/reprise-run/reprise/infra/api/wire"
@@ -38,6 +39,7 @@ func (p *program) publish() *cobra.Command {
 				return source.refused(err)
 			}
 			p.announcePublished(published)
+			p.hintServices(command.Context(), server, source)
 			return nil
 		}),
 	}
@@ -63,6 +65,34 @@ func (p *program) announcePublished(published *client.Published) {
 	})
 	if published.Status != string(port.DefinitionRetired) {
 		p.hint("`%s start %s` starts a run", p.name, started)
+	}
+}
+
+// hintServices says which services of a flow no worker offers at the moment.
+func (p *program) hintServices(ctx context.Context, server *client.Client, of *source) {
+	definition, err := flow.Parse([]byte(of.text))
+	if of.kind != frontend.Flow || err != nil {
+		return
+	}
+	needed := definition.WorkerServices()
+	if len(needed) == 0 {
+		return
+	}
+	workers, err := server.Workers(ctx, "", true)
+	if err != nil { // a publication needs no registry
+		return
+	}
+	offered := map[string]bool{}
+	for _, worker := range workers {
+		for _, service := range worker.Services {
+			offered[service] = true
+		}
+	}
+	for _, service := range needed {
+		if !offered[service] {
+			p.hint("no worker that is online offers service %q: until one does, its calls fail; "+
+				"`%s workers list` shows the workers", service, p.name)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 // worker serves example services.
 func (p *program) worker() *cobra.Command {
-	registry, url := "", ""
+	registry, url, listen := "", "", ""
 	command := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker with the example services transform, sum and route",
@@ -37,21 +37,26 @@ func (p *program) worker() *cobra.Command {
 		RunE: func(command *cobra.Command, args []string) error {
 			p.address = cmp.Or(registry, p.address, os.Getenv("REGISTRY_URL"))
 			return p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
-				return p.runWorker(command.Context(), server, url)
+				err := p.runWorker(command.Context(), server, worker.Config{URL: url, Listen: listen})
+				if wrong := (*worker.ConfigError)(nil); errors.As(err, &wrong) {
+					return misuse(command, fmt.Errorf("--%s: %s", strings.ToLower(wrong.Field), wrong.Problem))
+				}
+				return err
 			})(command, args)
 		},
 	}
 	command.Flags().StringVar(&registry, "registry", "", "the URL of the server (default --address, else $REGISTRY_URL, else $REPRISE_ADDRESS)")
+	command.Flags().StringVar(&listen, "listen", "", "where this worker listens, HOST:PORT, if something before it has the URL (default: the host and port of --url)")
 	command.Flags().StringVar(&url, "url", "", "where the server calls this worker (default $WORKER_URL, else http://127.0.0.1 with a free port)")
 	return command
 }
 
-func (p *program) runWorker(ctx context.Context, server *client.Client, url string) error {
+func (p *program) runWorker(ctx context.Context, server *client.Client, config worker.Config) error {
 	const longest = 10 * time.Second // that one request may take
-	w := worker.New(worker.Config{Registry: server.Address(), URL: url, Logger: p.logger(),
-		HTTP:      &http.Client{Timeout: longest, Transport: server.Transport()},
-		PlainHTTP: true, // else there would be no client
-	})
+	config.Registry, config.Logger = server.Address(), p.logger()
+	config.HTTP = &http.Client{Timeout: longest, Transport: server.Transport()}
+	config.PlainHTTP = true // else there would be no client
+	w := worker.New(config)
 	worker.Handle(w, "transform", transform)
 	worker.Handle(w, "sum", sum)
 	worker.Handle(w, "route", route)
@@ -141,7 +146,14 @@ func (p *program) listWorkers() *cobra.Command {
 			}
 			p.print(wire.Workers{Workers: found}, func(w io.Writer) { p.writeWorkers(w, found) })
 			if len(found) == 0 {
-				p.hint("no workers are registered; `%s worker` runs one with example services", p.name)
+				which := "is registered"
+				if service != "" {
+					which = fmt.Sprintf("offers service %q", service)
+				}
+				if online {
+					which += " and is online"
+				}
+				p.hint("no worker %s; `%s worker` runs one with example services", which, p.name)
 			}
 			return nil
 		}),

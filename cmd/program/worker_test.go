@@ -122,7 +122,7 @@ func TestWorkersOutliveTheServer(t *testing.T) {
 	require.Contains(t, out.err+out.out, "all workers failed: the answer, of status 404, is not a JSON object")
 	require.Contains(t, s.ask(t.Context(), "", "workers", "list").out, "odd  online")
 	require.Equal(t, "the worker is removed\n", s.ask(t.Context(), "", "workers", "remove", dead.URL).err)
-	require.Contains(t, s.ask(t.Context(), "", "workers", "list").err, "no workers are registered; `reprise worker` runs one")
+	require.Contains(t, s.ask(t.Context(), "", "workers", "list").err, "no worker is registered; `reprise worker` runs one")
 }
 
 // TestServeCallsNoWorker: only what the operator allows is called.
@@ -184,4 +184,36 @@ func TestExampleServices(t *testing.T) {
 		require.Equal(t, c[2], answer, "%s %s", c[0], c[1])
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// Wrong places of a worker or its server are misuse, and the message names the flag.
+func TestAWorkerSaysWhatIsWrong(t *testing.T) {
+	t.Setenv("REGISTRY_URL", "")
+	t.Setenv("WORKER_URL", "")
+	for flags, want := range map[string]string{
+		"--registry ftp://localhost":          `the address "ftp://localhost" is not of the form`,
+		"--url localhost":                     "--url: the worker's URL must be one such as http://localhost:9000",
+		"--url http://192.0.2.1:9000":         "--url: the worker cannot listen there: listen tcp 192.0.2.1:9000",
+		"--listen 127.0.0.1:0":                "--url: say where the server calls the worker, which listens elsewhere",
+		"--url http://a --listen 192.0.2.1:1": "--listen: the worker cannot listen there: listen tcp 192.0.2.1:1",
+	} {
+		out := command(t.Context(), "", append([]string{"worker"}, strings.Fields(flags)...)...)
+		require.Equal(t, 2, out.code, flags)
+		require.Contains(t, out.err, want)
+		require.Contains(t, out.err, "reprise worker --help says more")
+	}
+}
+
+// A publication says which services no worker offers yet. The flow is published all the same.
+func TestPublicationsNameMissingWorkers(t *testing.T) {
+	s := serve(t, t.TempDir())
+	published := s.ask(t.Context(), "", "publish", "testdata/flows/calls.json")
+	require.Zero(t, published.code)
+	require.Contains(t, published.err, `no worker that is online offers service "sum": until one does, its calls fail; `+"`reprise workers list` shows the workers")
+	require.Contains(t, published.err, `"transform"`)
+	require.Contains(t, s.ask(t.Context(), "", "flow", "run", "testdata/flows/calls.json").err, `offers service "sum"`)
+	require.Contains(t, s.ask(t.Context(), "", "workers", "list", "--service", "sum", "--online").err, `no worker offers service "sum" and is online`)
+	runWorker(t, "--registry", s.Address)
+	s.online(t, 1)
+	require.NotContains(t, s.ask(t.Context(), "", "publish", "testdata/flows/calls.json").err, "no worker")
 }

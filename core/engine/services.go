@@ -32,6 +32,12 @@ func (e *Engine) RegisterWorker(ctx context.Context, worker port.Worker) (*port.
 }
 
 func (e *Engine) validWorker(ctx context.Context, worker port.Worker) error {
+	if worker.ID == "" {
+		return port.Errorf(port.Invalid, "the worker's id is missing: give each process another one")
+	}
+	if worker.URL == "" {
+		return port.Errorf(port.Invalid, "the worker's URL is missing: give one such as http://host:9000")
+	}
 	if err := validName("worker", worker.ID); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,24 @@ func (d *Definition) Next(from, action string) (to string, found bool) {
 	}
 	to, found = d.next[exit{from, DefaultAction}]
 	return to, found
+}
+
+// WorkerServices lists the services of HTTP workers that nodes of the flow name, those of subflows
+// too, in alphabetical order.
+func (d *Definition) WorkerServices() []string {
+	var all []string
+	for _, n := range d.Nodes {
+		for _, service := range append([]string{n.Service}, n.Services...) {
+			if service != "" && !strings.HasPrefix(service, Go) {
+				all = append(all, service)
+			}
+		}
+		if n.Subflow != nil {
+			all = append(all, n.Subflow.WorkerServices()...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Node is one node of a flow. Fields that its kind does not have are zero.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,7 +88,7 @@ func (w *Worker) send(ctx context.Context, method, path string, body, into any) 
 	}
 	request, err := http.NewRequestWithContext(ctx, method, w.config.Registry+path, bytes.NewReader(text))
 	if err != nil {
-		return errors.New("the server's URL (Config.Registry or REGISTRY_URL) cannot be called")
+		return &ConfigError{"Registry", "REGISTRY_URL", "the server's URL cannot be called"}
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")

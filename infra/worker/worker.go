@@ -65,6 +65,18 @@ type Config struct {
 	HTTP *http.Client
 }
 
+// ConfigError is a field of [Config] that is of no use. Variable is the environment variable that it
+// was perhaps taken from.
+type ConfigError struct{ Field, Variable, Problem string }
+
+func (e *ConfigError) Error() string {
+	or := ""
+	if e.Variable != "" {
+		or = " or " + e.Variable
+	}
+	return fmt.Sprintf("worker.Config.%s%s: %s", e.Field, or, e.Problem)
+}
+
 // Worker offers services. Add them with [Handle] before Run.
 type Worker struct {
 	config   Config
@@ -137,7 +149,7 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) checkRegistry() error {
 	target, err := url.Parse(w.config.Registry)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return errors.New("the server's URL (Config.Registry or REGISTRY_URL) must be one such as http://127.0.0.1:7717")
+		return &ConfigError{"Registry", "REGISTRY_URL", "the server's URL must be one such as http://127.0.0.1:7717"}
 	}
 	host := target.Hostname()
 	address, err := netip.ParseAddr(host)
@@ -152,12 +164,18 @@ func (w *Worker) checkRegistry() error {
 func (w *Worker) listen(ctx context.Context) (net.Listener, string, error) {
 	target, err := url.Parse(w.config.URL)
 	if err != nil || target.Host == "" {
-		return nil, "", errors.New("the worker's URL (Config.URL or WORKER_URL) must be one such as http://localhost:9000")
+		return nil, "", &ConfigError{"URL", "WORKER_URL", "the worker's URL must be one such as http://localhost:9000"}
 	}
 	var config net.ListenConfig
 	if w.config.Listen != "" {
+		if target.Port() == "0" {
+			return nil, "", &ConfigError{"URL", "WORKER_URL", "say where the server calls the worker, which listens elsewhere"}
+		}
 		listener, err := config.Listen(ctx, "tcp", w.config.Listen)
-		return listener, w.config.URL, err
+		if err != nil {
+			return nil, "", &ConfigError{Field: "Listen", Problem: "the worker cannot listen there: " + err.Error()}
+		}
+		return listener, w.config.URL, nil
 	}
 	port := cmp.Or(target.Port(), map[string]string{"http": "80", "https": "443"}[target.Scheme], "0")
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(target.Hostname(), port))
@@ -165,7 +183,9 @@ func (w *Worker) listen(ctx context.Context) (net.Listener, string, error) {
 		listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(target.Hostname(), "0"))
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("listen for %s: %w; Config.Listen names another address", w.config.URL, err)
+		return nil, "", &ConfigError{"URL", "WORKER_URL", fmt.Sprintf(
+			"the worker cannot listen there: %v. If something before the worker has this URL, say with Listen "+
+				"where the worker itself listens", err)}
 	}
 	_, port, err = net.SplitHostPort(listener.Addr().String())
 	target.Host = net.JoinHostPort(target.Hostname(), port)

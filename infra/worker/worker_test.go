@@ -157,10 +157,12 @@ func TestServicesKnowTheKeyOfTheirCall(t *testing.T) {
 
 func TestWorkersThatCannotRun(t *testing.T) {
 	for want, config := range map[string]worker.Config{
-		"must be one such as http://localhost:9000":         {URL: "localhost"},
-		"must be one such as http://127.0.0.1:7717":         {Registry: "localhost:1"},
-		"the token would go to example.com over plain HTTP": {Registry: "http://example.com", Token: "secret"},
-		"listen for http://192.0.2.1:9000":                  {URL: "http://192.0.2.1:9000"},
+		"worker.Config.URL or WORKER_URL: the worker's URL must be one such as http://localhost:9000":        {URL: "localhost"},
+		"worker.Config.Registry or REGISTRY_URL: the server's URL must be one such as http://127.0.0.1:7717": {Registry: "localhost:1"},
+		"worker.Config.Listen: the worker cannot listen there: listen tcp 192.0.2.1:1":                       {URL: "http://localhost:9000", Listen: "192.0.2.1:1"},
+		"worker.Config.URL or WORKER_URL: say where the server calls the worker, which listens elsewhere":    {Listen: "127.0.0.1:0"},
+		"the token would go to example.com over plain HTTP":                                                  {Registry: "http://example.com", Token: "secret"},
+		"worker.Config.URL or WORKER_URL: the worker cannot listen there: listen tcp 192.0.2.1:9000":         {URL: "http://192.0.2.1:9000"},
 	} {
 		w := worker.New(config)
 		worker.Handle(w, "s", func(context.Context, any, any) (any, error) { return nil, nil })
