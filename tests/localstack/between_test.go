@@ -53,7 +53,7 @@ func TestKilledBetweenCalls(t *testing.T) {
 	deaths := possibleDeaths(t)
 	chosen := choose(t, deaths)
 	// A call may be missing where messages came together that had come apart; then its place is tried again.
-	const rounds = 3
+	const rounds = 2
 	for range rounds {
 		dieAll(t, chosen)
 	}

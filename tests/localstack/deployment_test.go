@@ -37,7 +37,7 @@ const (
 
 // parameters have everything happen sooner than where it matters what it costs. The last ones are
 // options of the template that LocalStack is to take, as CloudFormation does.
-var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "DeadletterTimeout=10", "ResumesVisibility=20", "TasksVisibility=15", "DeadVisibility=20",
+var parameters = []string{"ActivateTimeout=10", "TaskTimeout=5", "DeadletterTimeout=10", "ResumesVisibility=14", "TasksVisibility=9", "DeadVisibility=14",
 	"Variables=STAGE=trial,GREETING=hello", "Tracing=Active", "AccessLog=true", "WarmWrites=5000", "ApiConcurrency=20",
 	"AllowWorkers=loopback", "WorkerTTL=60"}
 

@@ -18,7 +18,7 @@ import (
 // runs need more.
 const (
 	inARow  = 60
-	retries = 40
+	retries = 20
 )
 
 func TestManyActivitiesInARow(t *testing.T) {

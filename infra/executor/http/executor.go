@@ -158,13 +158,15 @@ func (e *Executor) try(
 // workers are those of a service that are online, in the order in which they are tried. anew: the
 // list that is remembered does not count.
 func (e *Executor) workers(ctx context.Context, service string, byLoad, anew bool) ([]*port.Worker, error) {
-	found := e.remembered(service)
-	if anew || len(found) == 0 {
+	found, recent := e.remembered(service)
+	if anew || !recent || len(found) == 0 {
 		online, err := e.read(ctx)
-		if err != nil {
+		if err != nil && len(found) == 0 {
 			return nil, fmt.Errorf("the workers of service %q were not listed: %w", service, err)
 		}
-		found = offering(online, service)
+		if err == nil { // else an old list is better than none
+			found = offering(online, service)
+		}
 	}
 	if byLoad {
 		found = e.byLoad(found)
@@ -196,14 +198,12 @@ func (e *Executor) read(ctx context.Context) ([]*port.Worker, error) {
 	return online, err
 }
 
-// remembered are the workers of a service in the list that was read last, unless that was too long ago.
-func (e *Executor) remembered(service string) []*port.Worker {
+// remembered are the workers of a service in the list that was read last, and whether the list is
+// recent.
+func (e *Executor) remembered(service string) (found []*port.Worker, recent bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.config.Clock.Now().Sub(e.listed) >= e.config.Remember {
-		return nil
-	}
-	return offering(e.list, service)
+	return offering(e.list, service), e.config.Clock.Now().Sub(e.listed) < e.config.Remember
 }
 
 func offering(workers []*port.Worker, service string) (found []*port.Worker) {

@@ -3,6 +3,7 @@ package httpexec_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -306,10 +307,14 @@ func TestInputsThatAreNotCalls(t *testing.T) {
 type listings struct {
 	port.Workers
 	count int
+	fails error
 }
 
 func (l *listings) ListWorkers(ctx context.Context, query port.WorkerQuery) ([]*port.Worker, error) {
 	l.count++
+	if l.fails != nil {
+		return nil, l.fails
+	}
 	return l.Workers.ListWorkers(ctx, query)
 }
 
@@ -326,6 +331,20 @@ func TestTheListIsRemembered(t *testing.T) {
 	require.Empty(t, c.call(flow.Call{}).Error)
 	require.Empty(t, c.perform(engine.Work{Name: "a b/ü"}, flow.Call{}).Error)
 	require.Equal(t, 2, read.count)
+}
+
+// TestTheRegistryIsDown: a call goes to the workers that were listed before.
+func TestTheRegistryIsDown(t *testing.T) {
+	read := &listings{}
+	c := newCalls(t, func(config *httpexec.Config) {
+		read.Workers, config.Workers, config.Remember = config.Workers, read, 1
+	})
+	c.worker(0, says(`{"result": 1}`))
+	require.Empty(t, c.call(flow.Call{}).Error)
+	read.fails = errors.New("throttled")
+	require.Empty(t, c.call(flow.Call{}).Error)
+	_, err := c.executor.Perform(t.Context(), engine.Work{Name: "other", Input: history.Payload(`{}`)})
+	require.ErrorContains(t, err, `the workers of service "other" were not listed: throttled`)
 }
 
 // TestWorkersThatArrive: where all workers of a remembered list have gone, those that registered since
