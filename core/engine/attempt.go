@@ -124,7 +124,7 @@ func (t *try) perform(invocation context.Context, of *underway, perform registry
 		}
 	}
 	of.enter(ctx)
-	t.e.workers.run(func() { call(ctx, perform, t.command.Input, ended) })
+	t.e.goroutines.run(func() { call(ctx, perform, t.command.Input, ended) })
 	out := <-ended
 	if out.cause == nil {
 		t.end(ctx, out)

@@ -78,13 +78,13 @@ type Engine struct {
 	// Where runs are replayed for messages, and for those who ask: they do not stand behind thousands of messages.
 	replays, questions *places
 
-	watch    *watch
-	attempts attempts
-	workers  *workers
-	watchdog watchdog
-	fitting  fitting
-	resent   resent
-	codes    *codes
+	watch      *watch
+	attempts   attempts
+	goroutines *goroutines
+	watchdog   watchdog
+	fitting    fitting
+	resent     resent
+	codes      *codes
 }
 
 // New makes an engine. The error lists every definition that cannot be registered.
@@ -94,10 +94,13 @@ func New(ports port.Ports, config Config) (*Engine, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	return &Engine{Ports: ports, config: config, registry: known, codes: newCodes(config.Memory),
+	return &Engine{
+		Ports: ports, config: config, registry: known,
+		codes:   newCodes(config.Memory), // before the runs: code that no run has is evicted first
 		live:    newCache(config.LiveRuns, config.Memory),
-		replays: newPlaces(config.Memory, true), questions: newPlaces(config.Memory,
-			false), watch: newWatch(), workers: newWorkers()}, nil
+		replays: newPlaces(config.Memory, true), questions: newPlaces(config.Memory, false),
+		watch: newWatch(), goroutines: newGoroutines(),
+	}, nil
 }
 
 func register(definitions []workflow.Definition) (*registry.Registry, error) {
@@ -136,7 +139,7 @@ func (c Config) withDefaults() Config {
 // Close ends all live runs. Nothing may be under way.
 func (e *Engine) Close() {
 	e.live.close()
-	e.workers.close()
+	e.goroutines.close()
 }
 
 // EvictUnused evicts the live runs that were not used since the last call. Such a run waits, and is

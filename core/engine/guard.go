@@ -14,7 +14,7 @@ func (e *Engine) guard(exec *scheduler.Run, run func() error) error {
 		return run()
 	}
 	g := e.watchdog.begin(e, exec)
-	e.workers.run(func() {
+	e.goroutines.run(func() {
 		err := errors.New("the activation ended without a word: workflow code called runtime.Goexit")
 		defer func() {
 			if failed := exec.Failed(); failed != nil {

@@ -54,7 +54,8 @@ func Wrapf(cause error, code Code, format string, args ...any) error {
 
 // Sentinels of the ports: what an adapter returns, perhaps wrapped, so that errors.Is finds it.
 var (
-	// ErrTaken: the place of a record is taken, or a run of this id is there. It is an answer, not a fault.
+	// ErrTaken: the place of a record is taken, or the id of a run, or the number of a definition's
+	// version. It is an answer, not a failure of the store.
 	ErrTaken = errors.New("taken")
 	// ErrNoRun: there is no run of this id.
 	ErrNoRun = errors.New("no such run")

@@ -95,7 +95,8 @@ type Note struct {
 // Newest is the position of a caller of [Runs.Look] that needs only the newest records of the log.
 var Newest = Position{Record: -1}
 
-// checkpointAfter is how many records come between two checkpoints where nobody says.
+// CheckpointAfter is how many records come between two checkpoints, unless the engine is told
+// otherwise.
 const CheckpointAfter = 64
 
 // NewestRecords is how many records [Runs.RecordsBefore] gives at most: as many as a reader needs

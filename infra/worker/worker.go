@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -193,11 +194,4 @@ func (w *Worker) listen(ctx context.Context) (net.Listener, string, error) {
 }
 
 // names of the services, sorted.
-func (w *Worker) names() []string {
-	var all []string
-	for name := range w.services { // order-insensitive: it is sorted
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
-}
+func (w *Worker) names() []string { return slices.Sorted(maps.Keys(w.services)) }
