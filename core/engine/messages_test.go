@@ -520,3 +520,43 @@ func TestAStampDoesNotGoBack(t *testing.T) {
 		w.settle()
 	})
 }
+
+// An earlier generation answers as its log leaves it.
+func TestQueriesOfEarlierGenerations(t *testing.T) {
+	var main func(ctx workflow.Context, n int) (int, error)
+	main = func(ctx workflow.Context, n int) (int, error) {
+		sum := n
+		workflow.HandleQuery(ctx, sumQuery, func(struct{}) (int, error) { return sum, nil })
+		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+			return 0, err
+		}
+		if sum++; n < 10 {
+			return workflow.ContinueAsNew(ctx, main, n+10)
+		}
+		return sum, nil
+	}
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) { return main(ctx, n) })
+	query := func(w *world, generation int) (history.Payload, error) {
+		return ask(w, func(ctx context.Context, e *engine.Engine) (history.Payload, error) {
+			return e.QueryGeneration(ctx, "r", generation, "sum", nil)
+		})
+	}
+	inBoth(t, define, func(w *world) {
+		w.start("r", "main", "2")
+		w.settle()
+		w.signal("r", "m1", "go", `"x"`)
+		w.settle()
+		for generation, want := range map[int]string{1: "3", 2: "12"} {
+			answer, err := query(w, generation)
+			require.NoError(w.t, err)
+			require.Equal(w.t, want, string(answer))
+		}
+		_, err := query(w, 3)
+		w.code(port.NotFound, err)
+		w.signal("r", "m2", "go", `"x"`)
+		w.ends("13")
+		answer, err := query(w, 1)
+		require.NoError(w.t, err)
+		require.Equal(w.t, "3", string(answer))
+	})
+}

@@ -76,6 +76,41 @@ func (e *Engine) ask(ctx context.Context, run string, look func(*live) error) er
 	if err != nil {
 		return e.found(err, run)
 	}
+	return e.askAt(ctx, s, view, look)
+}
+
+// askEarlier is ask for a generation that has ended, as its log leaves it. The caller knows that
+// there is such a log.
+func (e *Engine) askEarlier(ctx context.Context, run string, generation int, look func(*live) error) error {
+	if err := e.questions.enter(ctx); err != nil {
+		return err
+	}
+	defer e.questions.leave()
+	size, err := e.SizeOfRecords(ctx, run, generation, 0)
+	if err != nil {
+		return err
+	}
+	taken, err := e.questions.take(ctx, run, copiesOfRun*size)
+	if err != nil {
+		return err
+	}
+	defer e.config.Memory.Give(taken)
+	records, err := e.Runs.Records(ctx, run, generation, 0)
+	if err != nil {
+		return e.unavailable(err, "the log was not read")
+	}
+	view := &port.View{Summary: &port.Summary{Run: run, Generation: generation}, Records: records, More: true}
+	if started := view.Started(); started != nil {
+		view.Summary.Workflow = started.Workflow
+	}
+	s := &slot{run: run}
+	defer s.drop()
+	return e.askAt(ctx, s, view, look)
+}
+
+// askAt brings a run's code to the end of a log, and has it looked at.
+func (e *Engine) askAt(ctx context.Context, s *slot, view *port.View, look func(*live) error) error {
+	run := s.run
 	if err := e.catchUp(ctx, s, view); err != nil {
 		if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
 			return port.Wrapf(err, port.Blocked, "run %q cannot be asked: %s", run, blocked.message)
@@ -85,7 +120,7 @@ func (e *Engine) ask(ctx context.Context, run string, look func(*live) error) er
 	if s.live.position.Record == 0 {
 		return port.Errorf(port.Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
 	}
-	err = look(s.live)
+	err := look(s.live)
 	if stuck := (*scheduler.Stuck)(nil); errors.As(err, &stuck) {
 		s.live = nil // its goroutine is lost; closing it would wait for it
 	}

@@ -111,7 +111,7 @@
 //   - The query [RowsQuery], for facts that the log does not say: the action of each attempt, and
 //     the rows of choices, timers, waits, approvals, totals of calls, and of a cancellation. A
 //     row of a call names the activity's id. The run keeps 20,000 rows, and passes 1,000 on to
-//     the next generation; older rows of calls are made from the log alone.
+//     the next generation. The generation before answers the query for older ones.
 //
 // A reader asks for the rows page by page, joins those with a call by the activity's id, and adds
 // the calls of the log that no row names. A run that is closed answers the query as well. A run

@@ -46,7 +46,7 @@ func seedNodeRuns(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.rowsOf(id)
+	rows, err := c.allRows(summary)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,36 @@ func seedNodeRuns(c *call) error {
 	return c.answerSeed(runs)
 }
 
-// rowsOf are the rows that a run keeps. A run that is blocked, or has not begun, has none to give.
-func (c *call) rowsOf(run string) (rows []flow.Row, err error) {
+// allRows are the rows of a run. The present generation has the newest ones. Those before, which it
+// was not given, are in the logs of earlier generations. A run that is blocked, or has not begun, has
+// none to give.
+func (c *call) allRows(summary *port.Summary) ([]flow.Row, error) {
+	rows, err := c.rowsOf(summary.Run, summary.Generation)
+	if err != nil {
+		return nil, err
+	}
+	for generation := summary.Generation - 1; generation > 0 && len(rows) > 0 && rows[0].ID > 1; generation-- {
+		earlier, err := c.rowsOf(summary.Run, generation)
+		if port.CodeOf(err) == port.NotFound && err != nil {
+			break // the log is deleted
+		} else if err != nil {
+			return nil, err
+		}
+		first := rows[0].ID
+		earlier = slices.DeleteFunc(earlier, func(row flow.Row) bool { return row.ID >= first })
+		rows = append(earlier, rows...)
+	}
+	return rows, nil
+}
+
+// rowsOf are the rows that a generation keeps.
+func (c *call) rowsOf(run string, generation int) (rows []flow.Row, err error) {
 	for more, after := true, 0; more; {
 		ask, err := history.Encode(flow.Page{After: after})
 		if err != nil {
 			return nil, err
 		}
-		answer, err := c.engine.Query(c.r.Context(), run, flow.RowsQuery.Name(), ask)
+		answer, err := c.engine.QueryGeneration(c.r.Context(), run, generation, flow.RowsQuery.Name(), ask)
 		code := port.CodeOf(err)
 		if err != nil && (code == port.Blocked || code == port.Unavailable) {
 			return rows, nil

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,4 +57,30 @@ func TestSeedNodeRunsOfABlockedTask(t *testing.T) {
 	ended := s.Poll(task)
 	require.Equal(t, []any{"completed", flow + ".1"}, []any{ended.Status, ended.FlowVersionID})
 	require.Equal(t, []string{"first 1 ok ok {} w1", "ask 1 ok approved {}", "last 1 ok  {} w1"}, s.ShortRuns(task))
+}
+
+// S4.18: a task that has continued as new shows the node runs of all its generations, in order.
+func TestSeedNodeRunsOfAllGenerations(t *testing.T) {
+	s := startSeed(t)
+	url, _ := s.Worker("w1", "")
+	s.Beat("w1", url)
+	const calls = 5100
+	task := s.Start(s.Flow("long", `{"start":"first","nodes":{
+		"first":{"kind":"choice","default_action":"each"},
+		"each":{"kind":"foreach","service":"transform","parallel_mode":"concurrent","max_parallel":50,
+			"prep":{"input_key":"$params.list"},"params":{"mul":2},"post":{"action_static":"ok"}},
+		"last":{"kind":"choice","default_action":"end"}},
+		"edges":[{"from":"first","action":"each","to":"each"},{"from":"each","action":"ok","to":"last"}]}`),
+		`{"list":[`+strings.TrimSuffix(strings.Repeat("100,", calls), ",")+`]}`)
+	s.Pace = 100 * time.Millisecond
+	require.Equal(t, "completed", s.Poll(task).Status)
+	require.Greater(t, s.run(task).Generation, 1)
+	runs := s.ShortRuns(task)
+	require.Equal(t, calls+3, len(runs)) //nolint:testifylint // it would print all of them
+	require.Equal(t, "first 1 ok each {}", runs[0], "its row is older than those that a generation is given")
+	require.Equal(t, "last 1 ok end {}", runs[calls+2])
+	require.Contains(t, runs, "each 1 ok ok {}")
+	for _, run := range runs[1 : calls+2] {
+		require.Regexp(t, `^each 1 ok (ok \{\}|\ {"branch":"[0-9]+"} w1)$`, run)
+	}
 }
