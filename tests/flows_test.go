@@ -29,7 +29,7 @@ func TestFlows(t *testing.T) {
 			cell = strings.TrimSpace(cell)
 			require.Regexp(t, numbered, cell, "a cell of %s names no behavior", kind)
 			tests := reference.FindAllStringSubmatch(cell, -1)
-			require.NotEmpty(t, tests, "a cell of %s has no test", kind)
+			require.NotEmpty(t, tests, "a cell of %s names no test", kind)
 			for _, test := range tests {
 				require.NoError(t, exists("..", "", test[1]), "%s", kind)
 			}

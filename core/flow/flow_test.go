@@ -122,10 +122,10 @@ func sum(_ int, call flow.Call) (any, error) {
 	return total, nil
 }
 
-// disturb has messages come meanwhile, which write a key that nothing reads. They make the log long.
+// disturb sends messages meanwhile that write a key which nothing reads. They make the log long.
 func (w *world) disturb() {
-	for _, at := range []time.Duration{400 * time.Millisecond, 4 * time.Second, 8 * time.Second, 30 * time.Second} {
-		w.At(at, func() {
+	for _, at := range []int{400, 4000, 8000, 30_000} {
+		w.At(time.Duration(at)*time.Millisecond, func() {
 			if w.state().Node != "" {
 				w.set("disturbs", "1")
 			}

@@ -20,7 +20,7 @@ import (
 // kind is one node of a kind, in the forms that TestKinds tries.
 type kind struct {
 	name string
-	// good and bad are the fields of the node "n" when it succeeds and when it fails. It ends with "ok".
+	// good and bad are the fields of the node "n" that succeeds, with the action "ok", and that fails.
 	good, bad string
 	// retried is a node that fails twice, then succeeds; empty if the kind has no retries.
 	retried string
@@ -102,7 +102,8 @@ func edge(action string) string { return `{"from": "n", "action": "` + action + 
 func params(k kind) string {
 	switch k.name {
 	case "timer":
-		return `{"deep": ` + strings.Repeat("[", history.MaxDepth-50) + strings.Repeat("]", history.MaxDepth-50) + `}`
+		const deep = history.MaxDepth - 50
+		return `{"deep": ` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}`
 	case "choice":
 		return `{"list": [1, 2], "answer": "ok", "big": [` + repeated(`"0123456789"`, 50_000) + `]}`
 	}
@@ -117,7 +118,9 @@ type outcome struct {
 
 // outcomes are all ways in which a node of the kind can end.
 func (k kind) outcomes() (all []outcome) {
-	add := func(name string, try func(t *testing.T, w *world)) { all = append(all, outcome{name, try}) }
+	add := func(name string, try func(t *testing.T, w *world)) {
+		all = append(all, outcome{name, try})
+	}
 	add("success", func(t *testing.T, w *world) {
 		t.Helper()
 		w.succeed(k.flow(k.good, edge("ok")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
@@ -130,7 +133,8 @@ func (k kind) outcomes() (all []outcome) {
 		w.succeed(k.flow(k.good, edge("other")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
 		require.Equal(t, "ok", w.state().Action)
 	})
-	for name, action := range map[string]string{"failure with an edge": k.failsBy, "failure with the default edge": "default"} { // S4.24
+	failures := map[string]string{"failure with an edge": k.failsBy, "failure with the default edge": "default"}
+	for name, action := range failures { // S4.24
 		add(name, func(t *testing.T, w *world) {
 			t.Helper()
 			_, err := w.run(k.flow(k.bad, edge(action)), params(k))

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Prove proves the tests of rules, which are those of a package, such as core/engine: each fails when
-// its rule is taken out. It tries a few of the rules, or all with the flag -mutations.
+// Prove proves the tests of rules. The tests are those of a package, such as core/engine: each fails
+// when its rule is taken out. It tries a few of the rules, or all with the flag -mutations.
 func Prove(t *testing.T, pkg string, rules []Mutation, few int) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -22,7 +22,8 @@ func Prove(t *testing.T, pkg string, rules []Mutation, few int) {
 			t.Parallel()
 			output, failed := m.try(t, root, pkg)
 			require.True(t, failed, "%s passes without the rule:\n%s", m.Test, output)
-			require.Contains(t, output, "--- FAIL: "+strings.Split(m.Test, "/")[0], "it fails for another reason:\n%s", output)
+			failure := "--- FAIL: " + strings.Split(m.Test, "/")[0]
+			require.Contains(t, output, failure, "it fails for another reason:\n%s", output)
 		})
 	}
 }
@@ -33,7 +34,8 @@ func (m Mutation) try(t *testing.T, root, pkg string) (output string, failed boo
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	pattern := "^" + strings.ReplaceAll(m.Test, "/", "$/^") + "$"
-	command := exec.CommandContext(ctx, "go", "test", m.Overlay(t, root), "-vet=off", "-ldflags=-s -w", "-timeout=60s", "-failfast", "-run", pattern, "./"+pkg)
+	command := exec.CommandContext(ctx, "go", "test", m.Overlay(t, root), "-vet=off", "-ldflags=-s -w",
+		"-timeout=60s", "-failfast", "-run", pattern, "./"+pkg)
 	command.Dir = root
 	out, err := command.CombinedOutput()
 	return string(out), err != nil

@@ -202,8 +202,8 @@ func (c *checks) recipient(run string) string {
 	return "#" + strconv.FormatInt(c.s.summary(run).Started.UnixNano(), 36)
 }
 
-// drop notes all mail that was filed and not taken: a reset has an ended run go on, and the mail may
-// have been too late for it.
+// drop notes all mail that was filed and not taken: a reset continues an ended run, and the mail may
+// have been too late for that.
 func (r *checkedRun) drop() {
 	for _, item := range r.filings { // order-insensitive: a set is made
 		if mail, is := item.Event.(history.Mail); is && !r.taken[addressed(item)] {

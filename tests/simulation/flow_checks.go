@@ -19,8 +19,10 @@ func (c *checks) sameFlow(where string, log *checkedLog, commit *port.Commit) {
 	}
 	if failed, is := commit.Record.Closes().(*history.FailRun); is {
 		var details flow.NodeFailure
-		if err := json.Unmarshal(failed.Failure.Details, &details); err != nil || details.Node != naive.failed {
-			c.s.violate("%s: the run says that node %q failed, and it was %q", where, details.Node, naive.failed)
+		err := json.Unmarshal(failed.Failure.Details, &details)
+		if err != nil || details.Node != naive.failed {
+			c.s.violate("%s: the run says that node %q failed, and it was %q: %v",
+				where, details.Node, naive.failed, err)
 		}
 	}
 	if commit.Summary != nil {
@@ -54,10 +56,12 @@ func (c *checks) sameAnswers(where string, by *process, run string, log *checked
 	c.queried(where, by, run, flow.RowsQuery.Name(), &rows)
 	var have []string
 	for _, row := range rows.Rows {
-		have = append(have, rowText(append(row.Path, row.Node), row.Branch, row.Attempt, row.Status, row.Action))
+		path := slices.Concat(row.Path, []string{row.Node})
+		have = append(have, rowText(path, row.Branch, row.Attempt, row.Status, row.Action))
 	}
 	if !slices.Equal(have, naive.rows) {
-		c.s.violate("%s has the rows\n%s\nand should have\n%s", where, strings.Join(have, "\n"), strings.Join(naive.rows, "\n"))
+		c.s.violate("%s has the rows\n%s\nand should have\n%s",
+			where, strings.Join(have, "\n"), strings.Join(naive.rows, "\n"))
 	}
 }
 

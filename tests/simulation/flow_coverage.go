@@ -9,20 +9,23 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// flowCoverage counts the simulations in which nodes of flows met what can happen to them, by what it
-// is and the kind of the node.
+// flowCoverage counts the simulations in which something happened to nodes of flows: by what it is, and
+// by the kind of the node.
 type flowCoverage map[string]int
+
+// failing are the kinds that fail here.
+var failing = []string{"executor", "parallel", "subflow", "foreach", "wait_event", "approval"}
 
 // flowsMeet says which kinds of nodes something can happen to.
 var flowsMeet = map[string][]string{
-	"succeeded":              {"executor", "choice", "parallel", "subflow", "timer", "foreach", "wait_event", "approval"},
-	"failed with an edge":    {"executor", "parallel", "subflow", "foreach", "wait_event", "approval"},
-	"failed without an edge": {"executor", "parallel", "subflow", "foreach", "wait_event", "approval"},
+	"succeeded":              flowKinds[:8],
+	"failed with an edge":    failing,
+	"failed without an edge": failing,
 	"retried":                {"executor", "parallel", "subflow", "foreach", "wait_event"},
 	"tolerated":              {"parallel", "foreach"},
-	"canceled":               {"executor", "parallel", "subflow", "timer", "foreach", "wait_event", "approval"},
-	"message":                {"executor", "parallel", "subflow", "timer", "foreach", "wait_event", "approval"},
-	"continued before":       {"executor", "choice", "parallel", "subflow", "timer", "foreach", "wait_event", "approval"},
+	"canceled":               append([]string{"timer"}, failing...),
+	"message":                append([]string{"timer"}, failing...),
+	"continued before":       flowKinds[:8],
 	"continued inside":       {"parallel", "foreach", "timer", "wait_event", "approval"},
 	"child":                  {"a program of a flow", "a flow of a flow", "a flow of a program"},
 }

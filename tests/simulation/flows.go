@@ -18,13 +18,13 @@ import (
 )
 
 // In some seeds, some programs are JSON flows. They are published as other definitions are
-// (definitions.go). Their parents and their children are flows or Go programs. Callers write keys of
-// their shared state. A second implementation (naive_flow.go) says what each record must have.
+// (definitions.go). Their parents and children are flows or Go programs. Callers write keys of their
+// shared state. A second implementation (naive_flow.go) says what each record must have.
 
 // kindOfFlows is the kind of their definitions.
 const kindOfFlows = "flow"
 
-// flowDef is a flow. Its JSON is what is published.
+// flowDef is a flow. Callers publish its JSON.
 type flowDef struct {
 	Start string               `json:"start"`
 	Nodes map[string]*flowNode `json:"nodes"`
@@ -85,7 +85,7 @@ func (d *flowDef) source(version int) string {
 }
 
 // inputOfFlows is what each run of a flow begins with.
-const inputOfFlows = `{"list": [1, 2, {"action": "go"}], "n": 5, "zero": 0, "yes": true}`
+const inputOfFlows = `{"list": [1, 2, {"action": "go"}], "n": 5, "zero": 0, "yes": true, "mul": 1}`
 
 // input is what a run of the program begins with.
 func (p *program) input() history.Payload {
@@ -114,7 +114,7 @@ func drawFlows(programs []*program, long bool, r *rand.Rand) {
 			continue
 		}
 		g := &flowGenerator{random: r, starts: 2, waits: long && r.IntN(2) == 0}
-		if i+1 < len(programs) && programs[i+1].Generations < 5 { // else it goes on for long
+		if i+1 < len(programs) && programs[i+1].Generations < 5 { // else it has many generations
 			g.child = programs[i+1]
 		}
 		*p = program{Name: p.Name, Generations: 1, Flow: g.flow(0)}
@@ -142,11 +142,14 @@ func knowFlows(programs []*program) {
 	}
 }
 
-func (g *flowGenerator) pick(choices ...string) string { return choices[g.random.IntN(len(choices))] }
-func (g *flowGenerator) some(of int) bool              { return g.random.IntN(of) == 0 }
+func (g *flowGenerator) pick(choices ...string) string {
+	return choices[g.random.IntN(len(choices))]
+}
 
-// flow draws a flow that ends, unless it waits for people: an edge leads back only from an executor,
-// whose worker now and then says so.
+func (g *flowGenerator) some(of int) bool { return g.random.IntN(of) == 0 }
+
+// flow draws a flow that ends, unless it waits for people: an edge leads back only from an executor
+// with a worker that now and then says so.
 func (g *flowGenerator) flow(nested int) *flowDef {
 	count := 1 + g.random.IntN(3)
 	if nested == 0 {
@@ -163,7 +166,8 @@ func (g *flowGenerator) flow(nested int) *flowDef {
 		if i > 0 { // so that each can be reached
 			d.connect(key(i-1), g.pick("go", "default", "default", "default"), key(i))
 		}
-		if n.Kind == "executor" && n.Post.ActionStatic == "" && n.Post.ActionKey == "action" && !g.some(4) {
+		says := n.Post.ActionStatic == "" && n.Post.ActionKey == "action"
+		if n.Kind == "executor" && says && !g.some(4) {
 			d.connect(key(i), "again", key(g.random.IntN(i+1)))
 		}
 	}
@@ -180,12 +184,14 @@ func (g *flowGenerator) flow(nested int) *flowDef {
 
 // connect adds an edge, unless the node has one for the action.
 func (d *flowDef) connect(from, action, to string) {
-	if !slices.ContainsFunc(d.Edges, func(e flowEdge) bool { return e.From == from && e.Action == action }) {
+	same := func(e flowEdge) bool { return e.From == from && e.Action == action }
+	if !slices.ContainsFunc(d.Edges, same) {
 		d.Edges = append(d.Edges, flowEdge{from, action, to})
 	}
 }
 
-var flowKinds = []string{"choice", "parallel", "subflow", "timer", "foreach", "wait_event", "approval", "executor", "executor"}
+var flowKinds = []string{"choice", "parallel", "subflow", "timer", "foreach", "wait_event", "approval",
+	"executor", "executor"}
 
 func (g *flowGenerator) node(nested int) *flowNode {
 	n := &flowNode{Kind: flowKinds[g.random.IntN(len(flowKinds))]}
@@ -204,13 +210,15 @@ func (g *flowGenerator) node(nested int) *flowNode {
 		n.Params = map[string]any{"delay_ms": []int{0, 5, 3000, 1_200_000}[g.random.IntN(4)]}
 	case "foreach":
 		n.Service = g.pick("a", "go:c")
-		if n.Prep = (flowPrep{InputKey: g.pick("$params.list", "$params.list", "a", "$params.n")}); g.some(2) {
+		n.Prep = flowPrep{InputKey: g.pick("$params.list", "$params.list", "a", "$params.n")}
+		if g.some(2) {
 			n.Params = map[string]any{"mul": 2}
 		}
 		g.retries(n)
 		g.strategy(n)
 	case "wait_event":
-		n.Params = map[string]any{"signal_key": g.pick("$shared.a", "$shared.go.now", "$shared.b", "$params.yes")}
+		awaited := g.pick("$shared.a", "$shared.go.now", "$shared.b", "$params.yes")
+		n.Params = map[string]any{"signal_key": awaited}
 		if g.waiting(n); g.some(3) {
 			n.MaxRetries, n.Wait, n.Strategy = 1, 500, g.pick("", "retry", "ignore_errors")
 		}
@@ -227,12 +235,15 @@ func (g *flowGenerator) node(nested int) *flowNode {
 // data draws where the input of a node comes from, and where its result goes.
 func (g *flowGenerator) data(n *flowNode) {
 	if g.some(4) {
-		n.Prep.InputMap = map[string]string{"p": "$params.n", "q": g.pick("a", "$shared.b", "$input")}
+		from := g.pick("a", "$shared.b", "$input")
+		n.Prep.InputMap = map[string]string{"p": "$params.n", "q": from}
 	} else {
-		n.Prep.InputKey = g.pick("", "$params.list", "$shared", "$input", "a", "b.n[0]", "$params.n")
+		n.Prep.InputKey = g.pick("", "$params.list", "$shared", "$input", "a", "b.n[0]",
+			"$params.n")
 	}
-	n.Post = flowPost{OutputKey: g.pick("a", "b", "c", ""), ActionStatic: g.pick("go", "", "", "bad")}
-	if n.Post.ActionKey = g.pick("action", "action", "result[0].action", "signal", "approval"); g.some(4) {
+	n.Post.OutputKey, n.Post.ActionStatic = g.pick("a", "b", "c", ""), g.pick("go", "", "", "bad")
+	n.Post.ActionKey = g.pick("action", "action", "result[0].action", "signal", "approval")
+	if g.some(4) {
 		n.Post.OutputMap = map[string]string{"d": "n[0]", "e": "action"}
 	}
 }
@@ -305,11 +316,13 @@ func (g *flowGenerator) expression(depth int) map[string]any {
 	case choice == 0 && depth > 0:
 		return map[string]any{"not": g.expression(depth - 1)}
 	case choice == 1 && depth > 0:
-		return map[string]any{g.pick("and", "or"): []any{g.expression(depth - 1), g.expression(depth - 1)}}
+		operator := g.pick("and", "or")
+		return map[string]any{operator: []any{g.expression(depth - 1), g.expression(depth - 1)}}
 	case choice < 4:
 		return map[string]any{"exists": reference}
 	}
-	return map[string]any{g.pick("eq", "ne"): []any{reference, []any{5, true, "go"}[g.random.IntN(3)]}}
+	operator, value := g.pick("eq", "ne"), []any{5, true, "go"}[g.random.IntN(3)]
+	return map[string]any{operator: []any{reference, value}}
 }
 
 // without has nodes that a smaller case leaves out do nothing: their edges lead on.
@@ -325,7 +338,7 @@ func (d *flowDef) without(prefix string, ids map[string]bool) {
 
 // each goes through all nodes of a flow.
 func (d *flowDef) each(do func(*flowNode)) {
-	for _, n := range d.Nodes { // order-insensitive: what is done adds up
+	for _, n := range d.Nodes { // order-insensitive: numbers are added
 		do(n)
 		if n.Subflow != nil {
 			n.Subflow.each(do)
@@ -415,13 +428,15 @@ func (s *simulation) interpretFlow(name, source string) (workflow.Definition, er
 
 // forFlows gives an engine what flows call.
 func (p *process) forFlows(config *engine.Config) {
-	config.Performers = map[string]engine.Performer{"http": func(ctx context.Context, work engine.Work) (history.Payload, error) {
+	http := func(ctx context.Context, work engine.Work) (history.Payload, error) {
 		return p.serve(ctx, flow.HTTP+work.Name)
-	}}
+	}
+	config.Performers = map[string]engine.Performer{"http": http}
 	called := activity.Declare[history.Payload, history.Payload](goActivity)
-	config.Definitions = append(config.Definitions, called.Implement(func(ctx context.Context, _ history.Payload) (history.Payload, error) {
+	perform := func(ctx context.Context, _ history.Payload) (history.Payload, error) {
 		return p.serve(ctx, goActivity)
-	}))
+	}
+	config.Definitions = append(config.Definitions, called.Implement(perform))
 }
 
 // canonical is a value's JSON in one form, whatever wrote it.
@@ -452,7 +467,8 @@ var (
 
 // write is the message that writes a key. One with an empty key is refused.
 func (a act) write() string {
-	return fmt.Sprintf(`{"key":%q,"value":%s}`, writtenKeys[a.value%len(writtenKeys)], writtenValues[a.value%len(writtenValues)])
+	key, value := writtenKeys[a.value%len(writtenKeys)], writtenValues[a.value%len(writtenValues)]
+	return fmt.Sprintf(`{"key":%q,"value":%s}`, key, value)
 }
 
 // toFlow is what a caller does to a flow in place of what it would do to a Go program.

@@ -279,7 +279,7 @@ func (n *naive) run(s naiveSurface, input history.Payload) (result string, err e
 	return strconv.Itoa(value), err
 }
 
-// continues begins the next generation of a flow, whose code goes on.
+// continues begins the next generation of a flow. The same code continues.
 func (n *naive) continues(event *history.Started) {
 	n.ended, n.later, n.awaited = "", nil, nil
 	n.next, n.handlers, n.size = 0, 0, 0

@@ -11,7 +11,8 @@ import (
 func describe(command history.Command) string {
 	switch c := command.(type) {
 	case *history.ScheduleActivity:
-		text := fmt.Sprintf("schedule-activity %d %s %t %s %s", c.Seq(), c.ID, c.Inline, c.Options.ScheduleToClose, c.Options.ScheduleToStart)
+		text := fmt.Sprintf("schedule-activity %d %s %t %s %s", c.Seq(), c.ID, c.Inline,
+			c.Options.ScheduleToClose, c.Options.ScheduleToStart)
 		if isServed(c.Activity) {
 			text += " " + c.Activity + " " + canonical(c.Input)
 		}
@@ -19,7 +20,9 @@ func describe(command history.Command) string {
 	case *history.StartTimer:
 		return fmt.Sprintf("start-timer %d %s", c.Seq(), c.Duration)
 	case *history.StartChild:
-		return fmt.Sprintf("start-child %d %s %q %s %s", c.Seq(), c.Workflow, c.Run[strings.LastIndexByte(c.Run, '.')+1:], c.ParentClosePolicy, canonical(c.Input))
+		own := c.Run[strings.LastIndexByte(c.Run, '.')+1:]
+		return fmt.Sprintf("start-child %d %s %q %s %s", c.Seq(), c.Workflow, own,
+			c.ParentClosePolicy, canonical(c.Input))
 	case *history.CancelActivity:
 		return fmt.Sprintf("cancel-activity %d %t", c.Seq(), c.Abandoned)
 	case *history.CancelTimer:

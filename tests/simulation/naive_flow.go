@@ -55,7 +55,7 @@ type naiveVisit struct {
 }
 
 // failedAt is the place of a node that failed: its key, after those of the subflows around it. Empty:
-// it succeeded.
+// the node succeeded.
 type failedAt string
 
 // main is the workflow function.
@@ -95,7 +95,7 @@ func (f *naiveFlow) handle(s naiveSurface) {
 	})
 }
 
-// written is what a message writes. One that does not fit has no key.
+// written is what a message writes. The key of one that does not fit is empty.
 func written(l *letterOf) (key string, value any) {
 	message, _ := valueOf(l.text).(map[string]any)
 	key, _ = message["key"].(string)
@@ -117,7 +117,7 @@ func (f *naiveFlow) measure() {
 	f.long = f.long || f.longAfter > 0 && f.n.size+len(f.n.commands) >= f.longAfter
 }
 
-// continueAsNew ends the generation, and goes on in the next one: before the next node, or inside
+// continueAsNew ends the generation, and continues in the next one: before the next node, or inside
 // the one that runs.
 func (f *naiveFlow) continueAsNew(s naiveSurface, inside bool) {
 	if f.meets("continued before", f.inner.def.Nodes[f.inner.node]); inside {
@@ -141,7 +141,8 @@ func (f *naiveFlow) flow(s naiveSurface, fr *naiveFrame, params map[string]any) 
 	for fr.node != "" {
 		s.yield()
 		f.steps++
-		v := &naiveVisit{naiveFlow: f, s: s, node: fr.def.Nodes[fr.node], frame: fr, step: f.steps, entered: s.now()}
+		v := &naiveVisit{naiveFlow: f, s: s, frame: fr, step: f.steps, entered: s.now()}
+		v.node = fr.def.Nodes[fr.node]
 		v.params = maps.Clone(params)
 		if v.params == nil {
 			v.params = map[string]any{}
@@ -295,7 +296,8 @@ func shownFlow(s flow.State, whole bool) string {
 	if !whole {
 		return fmt.Sprintf("step %d, shared %s", s.Steps, shared)
 	}
-	return fmt.Sprintf("step %d at %s/%s after %q, shared %s", s.Steps, strings.Join(s.Path, "/"), s.Node, s.Action, shared)
+	place := strings.Join(append(s.Path, s.Node), "/")
+	return fmt.Sprintf("step %d at %s after %q, shared %s", s.Steps, place, s.Action, shared)
 }
 
 func encoded(value any) history.Payload {

@@ -22,7 +22,9 @@ func (v *naiveVisit) executor() (string, failedAt, error) {
 }
 
 // call calls a service as often as the node's retries allow.
-func (v *naiveVisit) call(s naiveSurface, service string, input any, branch string) (result any, ok bool, err error) {
+func (v *naiveVisit) call(
+	s naiveSurface, service string, input any, branch string,
+) (result any, ok bool, err error) {
 	path := strings.Join(append(v.frame.path(), v.frame.node), "/") + "#" + strconv.Itoa(v.step)
 	if branch != "" {
 		path += "[" + branch + "]"
@@ -32,7 +34,8 @@ func (v *naiveVisit) call(s naiveSurface, service string, input any, branch stri
 		name, input = "http:"+service, map[string]any{"input": input, "params": v.params}
 	}
 	for attempt := 1; ; attempt++ {
-		p := s.operation(&node{Verb: doCall, Mode: 1}, s.in, "schedule-activity %d %s.%d false 0s 0s %s %s", path, attempt, name, encoded(input))
+		p := s.operation(&node{Verb: doCall, Mode: 1}, s.in,
+			"schedule-activity %d %s.%d false 0s 0s %s %s", path, attempt, name, encoded(input))
 		_, err := s.await(p)
 		if ended := s.in.Err(); ended != nil {
 			return nil, false, ended
@@ -158,7 +161,8 @@ func (v *naiveVisit) calls(inputs []any, services, names []string) (string, fail
 	}
 	whole := map[string]any{"result": list}
 	v.output(list, whole)
-	action, fails := v.action(whole), failed > 0 && v.node.Strategy != "ignore_errors" && v.intolerable(failed, len(inputs))
+	fails := failed > 0 && v.node.Strategy != "ignore_errors" && v.intolerable(failed, len(inputs))
+	action := v.action(whole)
 	if !stopped {
 		v.ends(action, fails)
 	}
@@ -217,7 +221,8 @@ func (v *naiveVisit) subflow() (string, failedAt, error) {
 // inside runs the flow of a subflow, or its child run.
 func (v *naiveVisit) inside() (result any, failed failedAt, err error) {
 	if v.node.Subflow != nil {
-		v.inner = &naiveFrame{def: v.node.Subflow, node: v.node.Subflow.Start, shared: map[string]any{}, input: v.input, up: v.frame, depth: v.frame.depth + 1}
+		v.inner = &naiveFrame{def: v.node.Subflow, node: v.node.Subflow.Start,
+			shared: map[string]any{}, input: v.input, up: v.frame, depth: v.frame.depth + 1}
 		failed, err = v.flow(v.s, v.inner, v.params)
 		return v.innerResult(failed, err)
 	}
@@ -225,7 +230,8 @@ func (v *naiveVisit) inside() (result any, failed failedAt, err error) {
 	if v.node.Prep.InputKey == "" && len(v.node.Prep.InputMap) == 0 {
 		input = v.params
 	}
-	p := v.s.operation(&node{Verb: doChild}, v.s.in, "start-child %d %s %q %s %s", v.node.Workflow, "", policies[0], encoded(input))
+	p := v.s.operation(&node{Verb: doChild}, v.s.in, "start-child %d %s %q %s %s",
+		v.node.Workflow, "", policies[0], encoded(input))
 	_, err = v.s.await(p)
 	if ended := v.s.in.Err(); ended != nil {
 		return nil, "", ended
@@ -332,7 +338,8 @@ func (v *naiveVisit) outward(reference string) any {
 }
 
 func (v *naiveVisit) waitEvent() (string, failedAt, error) {
-	value, ok, err := v.signal("signal_key", func(value any) bool { return value != nil && value != "" && value != false })
+	there := func(value any) bool { return value != nil && value != "" && value != false }
+	value, ok, err := v.signal("signal_key", there)
 	if err != nil {
 		return "", "", err
 	}
@@ -350,7 +357,8 @@ func (v *naiveVisit) waitEvent() (string, failedAt, error) {
 }
 
 func (v *naiveVisit) approval() (string, failedAt, error) {
-	value, ok, err := v.signal("approval_key", func(value any) bool { return value != nil && value != "" })
+	there := func(value any) bool { return value != nil && value != "" }
+	value, ok, err := v.signal("approval_key", there)
 	if err != nil {
 		return "", "", err
 	}

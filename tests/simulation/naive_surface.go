@@ -41,7 +41,8 @@ func (s naiveSurface) start(_ *program, n *node) future {
 		if n.Flow {
 			input = history.Payload(inputOfFlows)
 		}
-		return s.operation(n, s.in, "start-child %d %s %q %s %s", n.Target, n.Own, policies[n.Mode], canonical(input))
+		return s.operation(n, s.in, "start-child %d %s %q %s %s", n.Target, n.Own, policies[n.Mode],
+			canonical(input))
 	case doReceive:
 		return s.receive("s")
 	}
@@ -252,7 +253,8 @@ func (s naiveSurface) sleep(wait int) error {
 	if wait <= 0 && s.in.Err() == nil {
 		return nil
 	}
-	_, err := s.await(s.operation(&node{Verb: doSleep}, s.in, "start-timer %d %s", time.Duration(wait)*time.Millisecond))
+	d := time.Duration(wait) * time.Millisecond
+	_, err := s.await(s.operation(&node{Verb: doSleep}, s.in, "start-timer %d %s", d))
 	return err
 }
 
@@ -319,7 +321,7 @@ func (s naiveSurface) handleUpdates(name string, answer func(naiveSurface, *lett
 	})
 }
 
-// continueAsNew ends the generation as soon as nothing else runs. The strand goes on in the next one.
+// continueAsNew ends the generation as soon as nothing else runs. The strand continues in the next one.
 func (s naiveSurface) continueAsNew() {
 	n := s.s.n
 	asked := n.root.err != nil
