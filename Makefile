@@ -79,9 +79,10 @@ test: ## Run all tests (needs Go alone, no network) [4 min at most, compilation 
 test-race: ## Run all tests under the race detector (needs a C compiler) [5 min]
 	go test -race ./...
 
+# As below, tests that wait do so together.
 test-dynamodb: ## Test the store and the functions over DynamoDB Local (needs a JDK and Maven) [3 min]
 	@localstack/install dynamodb-local
-	DYNAMODB_LOCAL="$(CURDIR)/.tools/dynamodb-local" go test -count=1 -tags dynamodb ./infra/aws/dynamo ./tests/cloud
+	DYNAMODB_LOCAL="$(CURDIR)/.tools/dynamodb-local" go test -count=1 -tags dynamodb ./infra/aws/dynamo ./tests/cloud -parallel 4
 
 # Tests that only wait do so together, however few processors there are.
 test-localstack: ## Deploy a module of somebody else's to LocalStack and drive it (starts LocalStack if none answers) [8 min]

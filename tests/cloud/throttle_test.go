@@ -95,6 +95,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 // THROTTLED_SEED draws the same faults for the same requests, THROTTLED_RUNS is how many runs there are (200), THROTTLED_ROUNDS
 // how often it is done, each time with another seed (1), and THROTTLED_PERCENT how many of 100 requests meet a fault at most (50).
 func TestThrottled(t *testing.T) {
+	t.Parallel() // it waits for requests to be repeated
 	seed := number(t, "THROTTLED_SEED", rand.Uint64())
 	runs := int(number(t, "THROTTLED_RUNS", 200))
 	most := float64(number(t, "THROTTLED_PERCENT", 50)) / 100
