@@ -21,18 +21,28 @@ func TestCallFields(t *testing.T) {
 	var got flow.Call
 	w.serve("spy", func(_ int, call flow.Call) (any, error) { got = call; return nil, nil })
 	w.succeed(one(`"service": "http:spy", "prep": {"input_key": "$params.x"}, "max_attempts": 3, "attempt_delay_ms": 250, "weighted_by_load": true`), `{"x": [1]}`, `{}`)
-	require.Equal(t, flow.Call{Input: json.RawMessage(`[1]`), Params: json.RawMessage(`{"x":[1]}`), MaxAttempts: 3, AttemptDelayMS: 250, WeightedByLoad: true}, got)
+	require.Equal(t, flow.Call{Input: json.RawMessage(`[1]`), Params: json.RawMessage(`{"x":[1]}`),
+		MaxAttempts: 3, AttemptDelayMS: 250, WeightedByLoad: true}, got)
 }
 
 // S4.10: where inputs come from.
 func TestPrep(t *testing.T) {
 	for prep, want := range map[string]string{
-		`{}`: `null`, `{"input_key": ""}`: `null`, `{"input_key": "$params.o.list[1]"}`: `"b"`, `{"input_key": "$params"}`: `{"o":{"list":["a","b"]}}`,
-		`{"input_key": "$shared.first.s"}`: `"x"`, `{"input_key": "first.s"}`: `"x"`, `{"input_key": "$shared"}`: `{"first":{"s":"x"}}`, `{"input_key": "missing.s[3]"}`: `null`,
-		`{"input_key": "$input"}`: `null`, `{"input_key": "first", "input_map": {"a": "$params.o.list[0]", "b": "first.s", "c": "nothing", "d": "$input.x"}}`: `{"a":"a","b":"x","c":null,"d":null}`,
+		`{}`:                                 `null`,
+		`{"input_key": ""}`:                  `null`,
+		`{"input_key": "$params.o.list[1]"}`: `"b"`,
+		`{"input_key": "$params"}`:           `{"o":{"list":["a","b"]}}`,
+		`{"input_key": "$shared.first.s"}`:   `"x"`,
+		`{"input_key": "first.s"}`:           `"x"`,
+		`{"input_key": "$shared"}`:           `{"first":{"s":"x"}}`,
+		`{"input_key": "missing.s[3]"}`:      `null`,
+		`{"input_key": "$input"}`:            `null`,
+		`{"input_key": "first", "input_map": {"a": "$params.o.list[0]", "b": "first.s", "c": "nothing", "d": "$input.x"}}`: `{"a":"a","b":"x","c":null,"d":null}`,
 	} {
 		w := newWorld(t)
-		w.serve("first", func(int, flow.Call) (any, error) { return map[string]string{"s": "x"}, nil })
+		w.serve("first", func(int, flow.Call) (any, error) {
+			return map[string]string{"s": "x"}, nil
+		})
 		_, err := w.run(`{"start": "first", "nodes": {"first": {"service": "first", "post": {"output_key": "first"}}, "n": {"service": "echo", "prep": `+prep+`}}, "edges": [{"from": "first", "to": "n"}]}`,
 			`{"o": {"list": ["a", "b"]}}`)
 		require.NoError(t, err)
@@ -46,8 +56,13 @@ func TestPost(t *testing.T) {
 	for post, want := range map[string]struct{ shared, action string }{
 		`{}`:                         {`{}`, ""},
 		`{"output_key": "out"}`:      {`{"out": {"action": "go", "deep": {"action": "deeper"}, "n": 5}}`, ""},
-		`{"action_static": "fixed"}`: {`{}`, "fixed"}, `{"action_key": "action"}`: {`{}`, "go"}, `{"action_static": "fixed", "action_key": "action"}`: {`{}`, "fixed"},
-		`{"action_key": "deep.action"}`: {`{}`, "deeper"}, `{"action_key": "n"}`: {`{}`, ""}, `{"action_key": "missing"}`: {`{}`, ""}, `{"action_static": "", "action_key": "action"}`: {`{}`, "go"},
+		`{"action_static": "fixed"}`: {`{}`, "fixed"},
+		`{"action_key": "action"}`:   {`{}`, "go"},
+		`{"action_static": "fixed", "action_key": "action"}`:             {`{}`, "fixed"},
+		`{"action_key": "deep.action"}`:                                  {`{}`, "deeper"},
+		`{"action_key": "n"}`:                                            {`{}`, ""},
+		`{"action_key": "missing"}`:                                      {`{}`, ""},
+		`{"action_static": "", "action_key": "action"}`:                  {`{}`, "go"},
 		`{"output_map": {"a": "n", "b": "deep.action", "c": "missing"}}`: {`{"a": 5, "b": "deeper", "c": null}`, ""},
 		`{"output_key": "a", "output_map": {"a": "n"}}`:                  {`{"a": 5}`, ""},
 	} {
@@ -65,7 +80,9 @@ func TestEdges(t *testing.T) {
 	}
 	all := `{"from": "n", "action": "goB", "to": "b"}, {"from": "n", "to": "c"}`
 	for _, c := range []struct{ edges, params, action string }{
-		{all, `{}`, "at b"}, {all, `{"action": "other"}`, "at c"}, {all, `{"action": "default"}`, "at c"},
+		{all, `{}`, "at b"},
+		{all, `{"action": "other"}`, "at c"},
+		{all, `{"action": "default"}`, "at c"},
 		{`{"from": "n", "action": "x", "to": "b"}, {"from": "b", "to": "c"}`, `{}`, "goB"},
 		{`{"from": "n", "action": "goB", "to": ""}, {"from": "n", "to": "b"}, {"from": "b", "to": "c"}`, `{}`, "goB"},
 	} {
@@ -81,12 +98,20 @@ func TestEdges(t *testing.T) {
 func TestChoice(t *testing.T) {
 	cases := `"choice_cases": [{"action": "big", "expr": {"gt": ["$params.n", 10]}}, {"action": "small", "expr": {"gt": ["$params.n", 0]}}, {"action": "in", "expr": {"eq": ["$input.k", "v"]}}], `
 	for _, c := range []struct{ fields, params, action, shared string }{
-		{cases + `"default_action": "d"`, `{"n": 11}`, "big", `{}`}, {cases + `"default_action": "d"`, `{"n": 5}`, "small", `{}`}, {cases + `"default_action": "d"`, `{"n": -1}`, "d", `{}`},
-		{cases + `"post": {"action_static": "s"}, "default_action": "d"`, `{"n": 0}`, "s", `{}`}, {cases + `"post": {"action_static": "s"}`, `{"n": 1}`, "small", `{}`},
-		{cases + `"prep": {"input_key": "$params.in"}, "post": {"output_key": "out"}`, `{"n": 0, "in": {"k": "v"}}`, "in", `{"out": {"k": "v"}}`},
-		{`"prep": {"input_key": "$params.in"}, "post": {"action_key": "v"}, "default_action": "d"`, `{"in": "chosen"}`, "chosen", `{}`}, {`"post": {"action_key": "v"}, "default_action": "d"`, `{}`, "d", `{}`},
-		{`"post": {"action_key": "flag"}, "default_action": "d"`, `{}`, "d", `{}`}, {`"default_action": ""`, `{}`, "", `{}`},
-		{`"choice_cases": [{"expr": {"exists": "$params"}}], "default_action": "d"`, `{}`, "d", `{}`},
+		{cases + `"default_action": "d"`, `{"n": 11}`, "big", `{}`},
+		{cases + `"default_action": "d"`, `{"n": 5}`, "small", `{}`},
+		{cases + `"default_action": "d"`, `{"n": -1}`, "d", `{}`},
+		{cases + `"post": {"action_static": "s"}, "default_action": "d"`, `{"n": 0}`, "s", `{}`},
+		{cases + `"post": {"action_static": "s"}`, `{"n": 1}`, "small", `{}`},
+		{cases + `"prep": {"input_key": "$params.in"}, "post": {"output_key": "out"}`,
+			`{"n": 0, "in": {"k": "v"}}`, "in", `{"out": {"k": "v"}}`},
+		{`"prep": {"input_key": "$params.in"}, "post": {"action_key": "v"}, "default_action": "d"`,
+			`{"in": "chosen"}`, "chosen", `{}`},
+		{`"post": {"action_key": "v"}, "default_action": "d"`, `{}`, "d", `{}`},
+		{`"post": {"action_key": "flag"}, "default_action": "d"`, `{}`, "d", `{}`},
+		{`"default_action": ""`, `{}`, "", `{}`},
+		{`"choice_cases": [{"expr": {"exists": "$params"}}], "default_action": "d"`, `{}`,
+			"d", `{}`},
 	} {
 		w := newWorld(t)
 		w.succeed(one(`"kind": "choice", `+c.fields), c.params, c.shared)
@@ -95,7 +120,8 @@ func TestChoice(t *testing.T) {
 	// action_key is looked for in the shared state, too.
 	w := newWorld(t)
 	w.set("flag", `"from a signal"`)
-	w.succeed(one(`"kind": "choice", "post": {"action_key": "flag"}, "default_action": "d"`), `{}`, `{"flag": "from a signal"}`)
+	w.succeed(one(`"kind": "choice", "post": {"action_key": "flag"}, "default_action": "d"`), `{}`,
+		`{"flag": "from a signal"}`)
 	require.Equal(t, "from a signal", w.state().Action)
 }
 
@@ -104,7 +130,8 @@ func TestInput(t *testing.T) {
 	for _, params := range []string{``, `null`, `{}`} {
 		newWorld(t).succeed(one(`"kind": "timer"`), params, `{}`)
 	}
-	for params, want := range map[string]string{`[1]`: "a JSON object", `"x"`: "a JSON object", `{"_rt": {}}`: `the key "_rt", which belongs to the engine`} {
+	for params, want := range map[string]string{`[1]`: "a JSON object", `"x"`: "a JSON object",
+		`{"_rt": {}}`: `the key "_rt", which belongs to the engine`} {
 		_, err := newWorld(t).run(one(`"kind": "timer"`), params)
 		require.ErrorContains(t, err, want)
 	}

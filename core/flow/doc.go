@@ -11,8 +11,8 @@
 //
 // The files tell the story in this order. definition.go has the types. parse.go reads a flow,
 // fields.go a node, with prep.go, services.go and cases.go for parts of it, and check.go checks the
-// graph. run.go goes from node to node, node.go runs one, and each kind of node has a file. state.go
-// is the position that a run carries into its next generation.
+// graph. run.go goes from node to node, node.go runs one, and each kind of node has a file.
+// state.go is the position that a run carries into its next generation.
 //
 // # Definitions
 //

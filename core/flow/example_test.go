@@ -36,7 +36,8 @@ func ExampleMustWorkflow() {
 	env.Register(charge)
 	env.At(24*time.Hour, func() {
 		fmt.Println("waits at", workflowtest.State[flow.State](env).Node)
-		workflowtest.Signal(env, flow.Set, flow.Message{Key: "approved", Value: json.RawMessage("true")})
+		workflowtest.Signal(env, flow.Set,
+			flow.Message{Key: "approved", Value: json.RawMessage("true")})
 	})
 	shared, err := workflowtest.Run(env, order, history.Payload(`{"amount": 5000}`))
 	fmt.Println(string(shared), err, "after", env.Elapsed())

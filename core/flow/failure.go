@@ -73,8 +73,9 @@ func failedCalls(errs map[string]string, total int) *NodeFailure {
 	return f
 }
 
-// circle finds the failure of a child that was not started, since runs start each other in a circle:
-// in a failure, or as its cause. A run that retries there would make the circle grow forever.
+// circle finds the failure of a child that was not started, since runs start each other in a
+// circle: in a failure, or as its cause. A run that retries there would make the circle grow
+// forever.
 func circle(err error) *history.Failure {
 	for f := history.FailureOf(err); f != nil; f = f.Cause {
 		if f.Type == history.TooManyAncestors {

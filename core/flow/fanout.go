@@ -160,7 +160,8 @@ func (v *visit) intolerable(f *fan) bool {
 func (v *visit) aggregate(c calls, f *fan) (outcome, error) {
 	if f.tooLarge() {
 		return v.end(nil, "", failed(
-			"the results have more than %d bytes: store large results elsewhere, and give where they are",
+			"the results have more than %d bytes: store large results elsewhere, and give where "+
+				"they are",
 			MaxShared))
 	}
 	results := f.Results

@@ -68,20 +68,21 @@ func newWorld(t *testing.T) *world {
 // serve has a service answer as a worker does: errors lie in the answer. n counts its calls.
 func (w *world) serve(name string, do func(n int, call flow.Call) (any, error)) {
 	n := 0
-	workflowtest.Mock(w.Env, service(name), func(ctx context.Context, call flow.Call) (flow.Answer, error) {
-		n++
-		w.calls = append(w.calls, fmt.Sprintf("%s(%s)", name, call.Input))
-		w.at = append(w.at, w.Elapsed())
-		if err := workflowtest.Sleep(ctx, time.Second); err != nil {
-			return flow.Answer{}, err
-		}
-		result, failure := do(n, call)
-		if failure != nil {
-			return flow.Answer{Error: failure.Error()}, nil //nolint:nilerr // as workers answer
-		}
-		text, err := json.Marshal(result)
-		return flow.Answer{Result: text}, err
-	})
+	workflowtest.Mock(w.Env, service(name),
+		func(ctx context.Context, call flow.Call) (flow.Answer, error) {
+			n++
+			w.calls = append(w.calls, fmt.Sprintf("%s(%s)", name, call.Input))
+			w.at = append(w.at, w.Elapsed())
+			if err := workflowtest.Sleep(ctx, time.Second); err != nil {
+				return flow.Answer{}, err
+			}
+			result, failure := do(n, call)
+			if failure != nil {
+				return flow.Answer{Error: failure.Error()}, nil //nolint:nilerr // as workers answer
+			}
+			text, err := json.Marshal(result)
+			return flow.Answer{Result: text}, err
+		})
 }
 
 func transform(_ int, call flow.Call) (any, error) {
@@ -182,7 +183,8 @@ func (w *world) rows() (rows []string) {
 		if row.Branch != "" {
 			name += "[" + row.Branch + "]"
 		}
-		rows = append(rows, strings.TrimSpace(fmt.Sprintf("%s %d %s %s %s", name, row.Attempt, row.Status, row.Action, row.Error)))
+		rows = append(rows, strings.TrimSpace(fmt.Sprintf("%s %d %s %s %s", name, row.Attempt,
+			row.Status, row.Action, row.Error)))
 	}
 	return rows
 }

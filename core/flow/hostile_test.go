@@ -79,8 +79,10 @@ func TestLargeInputs(t *testing.T) {
 // Items that come from params are not repeated in each call, if they are large.
 func TestItemsInParams(t *testing.T) {
 	fields := one(`"kind": "foreach", "service": "echo", "prep": {"input_key": "$params.list"}, "post": {"output_map": {"first": "result[0]"}}`)
-	newWorld(t).succeed(fields, `{"list": [1], "other": 2}`, `{"first": {"input": 1, "params": {"list": [1], "other": 2}}}`)
-	newWorld(t).succeed(fields, `{"list": ["`+strings.Repeat("x", 20_000)+`"], "other": 2}`, `{"first": {"input": "`+strings.Repeat("x", 20_000)+`", "params": {"other": 2}}}`)
+	newWorld(t).succeed(fields, `{"list": [1], "other": 2}`,
+		`{"first": {"input": 1, "params": {"list": [1], "other": 2}}}`)
+	newWorld(t).succeed(fields, `{"list": ["`+strings.Repeat("x", 20_000)+`"], "other": 2}`,
+		`{"first": {"input": "`+strings.Repeat("x", 20_000)+`", "params": {"other": 2}}}`)
 }
 
 // A flow of 10,000 nodes runs.
@@ -88,7 +90,8 @@ func TestTenThousandNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	definition := strings.ReplaceAll(chain(flow.MaxNodes), `"service": "transform"`, `"service": "third"`)
+	definition := strings.ReplaceAll(chain(flow.MaxNodes), `"service": "transform"`,
+		`"service": "third"`)
 	w := newWorld(t)
 	w.SkipReplay = true
 	quick(w, "third")
@@ -112,11 +115,13 @@ func TestManyKeys(t *testing.T) {
 		require.Len(t, s.Omitted, 20)
 		require.Equal(t, 1930, s.More)
 	})
-	shared, err := w.run(`{"start": "a", "nodes": {"a": {"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {`+strings.Join(outputs, ",")+`}}}, "b": {"kind": "timer", "params": {"delay_ms": 5000}}}, "edges": [{"from": "a", "to": "b"}]}`, `{"x": 1}`)
+	shared, err := w.run(
+		`{"start": "a", "nodes": {"a": {"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {`+strings.Join(outputs, ",")+`}}}, "b": {"kind": "timer", "params": {"delay_ms": 5000}}}, "edges": [{"from": "a", "to": "b"}]}`, `{"x": 1}`)
 	require.NoError(t, err)
 	require.Equal(t, 2000, strings.Count(shared, `"key-`))
 
-	// One key too many fails the node. Which keys were written before does not depend on the order of a map.
+	// One key too many fails the node. Which keys were written before does not depend on the order
+	// of a map.
 	w = newWorld(t)
 	outputs = nil
 	for i := range 20 {
@@ -154,8 +159,11 @@ func TestLargeResults(t *testing.T) {
 		w.set("deep", deep) // it is logged, and has no effect
 		w.set("go", "1")
 	})
-	w.succeed(one(`"kind": "wait_event", "params": {"signal_key": "$shared.go"}`), `{}`, `{"go": 1}`)
-	newWorld(t).fail(one(`"kind": "timer", "prep": {"input_key": "$params.deep"}, "post": {"output_key": "out"}`), `{"deep": `+deep+`}`, "n", "nested more than 4900 levels")
+	w.succeed(one(`"kind": "wait_event", "params": {"signal_key": "$shared.go"}`), `{}`,
+		`{"go": 1}`)
+	newWorld(t).fail(one(
+		`"kind": "timer", "prep": {"input_key": "$params.deep"}, "post": {"output_key": "out"}`),
+		`{"deep": `+deep+`}`, "n", "nested more than 4900 levels")
 }
 
 // Very many paths into a large value end the node: each of them reads the value from its start.
@@ -168,7 +176,8 @@ func TestManyPathsIntoALargeValue(t *testing.T) {
 	large := `{"v": [` + numbers(100_000) + `]}`
 	for name, fields := range map[string]string{
 		"prep": `"kind": "timer", "prep": {"input_map": {` + strings.Join(inputs, ",") + `}}`,
-		"post": `"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {` + strings.Join(outputs, ",") + `}}`,
+		"post": `"kind": "timer", "prep": {"input_key": "$params"}, "post": {"output_map": {` +
+			strings.Join(outputs, ",") + `}}`,
 	} {
 		w := newWorld(t)
 		w.SkipReplay = true

@@ -20,7 +20,8 @@ import (
 // kind is one node of a kind, in the forms that TestKinds tries.
 type kind struct {
 	name string
-	// good and bad are the fields of the node "n" that succeeds, with the action "ok", and that fails.
+	// good and bad are the fields of the node "n" that succeeds, with the action "ok", and that
+	// fails.
 	good, bad string
 	// retried is a node that fails twice, then succeeds; empty if the kind has no retries.
 	retried string
@@ -34,19 +35,24 @@ type kind struct {
 
 var kinds = []kind{
 	{ // S4.8
-		name: "executor", good: `"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
-		bad: `"service": "fail", "post": {"action_static": "ok"}`, failsBy: "default",
+		name: "executor",
+		good: `"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad:  `"service": "fail", "post": {"action_static": "ok"}`, failsBy: "default",
 		retried: `"service": "flaky", "max_retries": 2, "wait_ms": 5000, "post": {"action_static": "ok"}`,
 		waiting: `"service": "slow", "call_timeout_ms": 7200000`, rows: []string{"n 1 ok ok"},
 	},
 	{
-		name: "choice", good: `"choice_cases": [{"action": "ok", "expr": {"eq": ["$params.list[0]", 1]}}], "prep": {"input_key": "$params.list"}, "post": {"output_key": "out"}`,
-		bad: `"choice_cases": [{"action": "ok", "expr": {"not": {"and": [` + costly + `]}}}]`, failsBy: "default",
-		rows: []string{"n 1 ok ok"},
+		name:    "choice",
+		good:    `"choice_cases": [{"action": "ok", "expr": {"eq": ["$params.list[0]", 1]}}], "prep": {"input_key": "$params.list"}, "post": {"output_key": "out"}`,
+		bad:     `"choice_cases": [{"action": "ok", "expr": {"not": {"and": [` + costly + `]}}}]`,
+		failsBy: "default",
+		rows:    []string{"n 1 ok ok"},
 	},
 	{
-		name: "parallel", good: `"parallel_services": ["sum", "sum"], "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
-		bad: `"parallel_services": ["sum", "fail"], "prep": {"input_key": "$params.list"}, "post": {"action_static": "bad", "output_key": "out"}`, failsBy: "bad",
+		name:    "parallel",
+		good:    `"parallel_services": ["sum", "sum"], "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad:     `"parallel_services": ["sum", "fail"], "prep": {"input_key": "$params.list"}, "post": {"action_static": "bad", "output_key": "out"}`,
+		failsBy: "bad",
 		retried: `"parallel_services": ["flaky"], "max_retries": 2, "wait_ms": 5000, "post": {"action_static": "ok"}`,
 		waiting: `"parallel_services": ["slow", "slow"], "call_timeout_ms": 7200000`,
 		rows:    []string{"n[sum] 1 ok", "n[sum#2] 1 ok", "n 1 ok ok"},
@@ -54,31 +60,41 @@ var kinds = []kind{
 	{
 		name: "subflow", good: `"subflow": {"start": "a", "nodes": {"a": {"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "m"}},
 			"b": {"kind": "timer", "params": {"delay_ms": 1500}}}, "edges": [{"from": "a", "to": "b"}]}, "post": {"action_static": "ok", "output_key": "out"}`,
-		bad: `"subflow": {"start": "a", "nodes": {"a": {"service": "fail"}}}, "post": {"action_static": "bad"}`, failsBy: "bad",
+		bad:     `"subflow": {"start": "a", "nodes": {"a": {"service": "fail"}}}, "post": {"action_static": "bad"}`,
+		failsBy: "bad",
 		retried: `"subflow": {"start": "a", "nodes": {"a": {"service": "flaky"}}}, "max_retries": 2, "wait_ms": 5000, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
-		waiting: `"subflow": {"start": "a", "nodes": {"a": {"service": "slow", "call_timeout_ms": 7200000}}}`, rows: []string{"n/a 1 ok", "n/b 1 ok"},
+		waiting: `"subflow": {"start": "a", "nodes": {"a": {"service": "slow", "call_timeout_ms": 7200000}}}`,
+		rows:    []string{"n/a 1 ok", "n/b 1 ok"},
 	},
 	{
-		name: "timer", bad: `"prep": {"input_key": "$params.deep"}, "post": {"action_static": "ok", "output_key": "out"}`, failsBy: "default",
+		name:    "timer",
+		bad:     `"prep": {"input_key": "$params.deep"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		failsBy: "default",
 		good:    `"params": {"delay_ms": 1500}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
 		waiting: `"params": {"delay_ms": 3600000}`, rows: []string{"n 1 ok ok"},
 	},
 	{
-		name: "foreach", good: `"service": "transform", "params": {"mul": 2}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
-		bad: `"service": "fail", "prep": {"input_key": "$params.list"}, "post": {"action_static": "bad"}`, failsBy: "bad",
+		name:    "foreach",
+		good:    `"service": "transform", "params": {"mul": 2}, "prep": {"input_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad:     `"service": "fail", "prep": {"input_key": "$params.list"}, "post": {"action_static": "bad"}`,
+		failsBy: "bad",
 		retried: `"service": "flaky", "prep": {"input_key": "$params.list"}, "max_retries": 2, "wait_ms": 5000, "post": {"action_static": "ok"}`,
 		waiting: `"service": "slow", "prep": {"input_key": "$params.list"}, "call_timeout_ms": 7200000`,
 		rows:    []string{"n[0] 1 ok", "n[1] 1 ok", "n 1 ok ok"},
 	},
 	{
-		name: "wait_event", good: `"params": {"signal_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
-		bad: `"params": {"signal_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "bad"}`, failsBy: "bad",
+		name:    "wait_event",
+		good:    `"params": {"signal_key": "$params.list"}, "post": {"action_static": "ok", "output_key": "out"}`,
+		bad:     `"params": {"signal_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "bad"}`,
+		failsBy: "bad",
 		retried: `"params": {"signal_key": "$shared.late", "timeout_ms": 5000}, "max_retries": 2, "wait_ms": 1000, "failure_strategy": "retry", "post": {"action_static": "ok"}`,
 		waiting: `"params": {"signal_key": "$shared.never"}`, rows: []string{"n 1 ok ok"},
 	},
 	{
-		name: "approval", good: `"params": {"approval_key": "$params.answer"}, "post": {"output_key": "out"}`,
-		bad: `"params": {"approval_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "ok"}`, failsBy: "timeout",
+		name:    "approval",
+		good:    `"params": {"approval_key": "$params.answer"}, "post": {"output_key": "out"}`,
+		bad:     `"params": {"approval_key": "$shared.never", "timeout_ms": 500}, "post": {"action_static": "ok"}`,
+		failsBy: "timeout",
 		waiting: `"params": {"approval_key": "$shared.never"}`, rows: []string{"n 1 ok ok"},
 	},
 }
@@ -87,14 +103,23 @@ var kinds = []kind{
 var costly = repeated(`{"eq": ["$params.big", "$params.big"]}`, 900)
 
 var outs = map[string]string{
-	"executor": `3`, "choice": `[1, 2]`, "parallel": `[3, 3]`, "subflow": `{"m": 3}`, "timer": `[1, 2]`, "foreach": `[2, 4]`, "wait_event": `[1, 2]`, "approval": `"ok"`,
+	"executor":   `3`,
+	"choice":     `[1, 2]`,
+	"parallel":   `[3, 3]`,
+	"subflow":    `{"m": 3}`,
+	"timer":      `[1, 2]`,
+	"foreach":    `[2, 4]`,
+	"wait_event": `[1, 2]`,
+	"approval":   `"ok"`,
 }
 
 func (k kind) flow(fields, edges string) string {
-	return `{"start": "n", "nodes": {"n": {"kind": "` + k.name + `", ` + fields + `}, "next": {"kind": "timer", "params": {"delay_ms": 1}, "post": {"action_static": "end"}}}, "edges": [` + edges + `]}`
+	return `{"start": "n", "nodes": {"n": {"kind": "` + k.name + `", ` + fields +
+		`}, "next": {"kind": "timer", "params": {"delay_ms": 1}, "post": {"action_static": "end"}}}, "edges": [` + edges + `]}`
 }
 
-// edge leads from the node to the next one. The other one makes the next node reachable, and is not taken.
+// edge leads from the node to the next one. The other one makes the next node reachable, and is not
+// taken.
 func edge(action string) string { return `{"from": "n", "action": "` + action + `", "to": "next"}` }
 
 // params make the bad node fail: a choice reads too much, and a timer's input is nested too deeply
@@ -123,17 +148,20 @@ func (k kind) outcomes() (all []outcome) {
 	}
 	add("success", func(t *testing.T, w *world) {
 		t.Helper()
-		w.succeed(k.flow(k.good, edge("ok")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
+		w.succeed(k.flow(k.good, edge("ok")), `{"list": [1, 2], "answer": "ok"}`,
+			`{"out": `+outs[k.name]+`}`)
 		require.Equal(t, append(k.rows, "next 1 ok end"), w.rows())
 		require.Equal(t, "end", w.state().Action)
 		require.Empty(t, w.state().Node)
 	})
 	add("success without an edge", func(t *testing.T, w *world) { // S4.26
 		t.Helper()
-		w.succeed(k.flow(k.good, edge("other")), `{"list": [1, 2], "answer": "ok"}`, `{"out": `+outs[k.name]+`}`)
+		w.succeed(k.flow(k.good, edge("other")), `{"list": [1, 2], "answer": "ok"}`,
+			`{"out": `+outs[k.name]+`}`)
 		require.Equal(t, "ok", w.state().Action)
 	})
-	failures := map[string]string{"failure with an edge": k.failsBy, "failure with the default edge": "default"}
+	failures := map[string]string{"failure with an edge": k.failsBy,
+		"failure with the default edge": "default"}
 	for name, action := range failures { // S4.24
 		add(name, func(t *testing.T, w *world) {
 			t.Helper()
@@ -162,7 +190,8 @@ func (k kind) retry(t *testing.T, w *world) {
 	t.Helper()
 	if k.retried == "" {
 		_, err := flow.Parse([]byte(k.flow(k.good+`, "max_retries": 1`, edge("ok"))))
-		require.ErrorContains(t, err, "/nodes/n/max_retries: a node of kind "+k.name+` has no field "max_retries"`)
+		require.ErrorContains(t, err,
+			"/nodes/n/max_retries: a node of kind "+k.name+` has no field "max_retries"`)
 		return
 	}
 	w.At(16500*time.Millisecond, func() { // in the third wait of a wait_event
@@ -248,7 +277,8 @@ func TestKindsContinued(t *testing.T) {
 	}
 }
 
-// S4.25 S4.50 S4.54: what a canceled node waited for has no effect later, and the cause is in the error.
+// S4.25 S4.50 S4.54: what a canceled node waited for has no effect later, and the cause is in the
+// error.
 func TestCancelNamesTheReason(t *testing.T) {
 	w := newWorld(t)
 	w.At(time.Minute, func() { workflowtest.Cancel(w.Env, "not needed any more") })
@@ -267,7 +297,8 @@ func TestRecordedLogs(t *testing.T) {
 	record(t, "testdata/logs/all-kinds.json", workflowtest.Export(w.Env))
 	workflowtest.ReplayFiles(t, "testdata/logs/all-kinds.json", f)
 	for seed := range uint64(25) {
-		definition, log := fmt.Sprintf("testdata/logs/drawn-%d.flow.json", seed), fmt.Sprintf("testdata/logs/drawn-%d.json", seed)
+		definition, log := fmt.Sprintf("testdata/logs/drawn-%d.flow.json", seed),
+			fmt.Sprintf("testdata/logs/drawn-%d.json", seed)
 		if *recording {
 			source := []byte(drawn(rand.New(rand.NewPCG(seed, 99))))
 			_, export, _ := play(t, source, []byte(`{"list": [1, 2, {"action": "go"}], "n": 5}`))

@@ -23,22 +23,23 @@ func TestClosedInEachCall(t *testing.T) {
 	var mu sync.Mutex
 	begun, called := map[string]bool{}, make(chan string, 100)
 	interrupted := func(name string, do func(int, flow.Call) (any, error)) workflow.Definition {
-		return activity.New("http:"+name, func(ctx context.Context, call flow.Call) (flow.Answer, error) {
-			id := activity.InfoOf(ctx).ID
-			mu.Lock()
-			again := begun[id]
-			begun[id] = true
-			mu.Unlock()
-			if !again {
-				called <- id
-				<-ctx.Done()
-				return flow.Answer{}, ctx.Err()
-			}
-			result, err := do(0, call)
-			require.NoError(t, err)
-			text, err := json.Marshal(result)
-			return flow.Answer{Result: text}, err
-		})
+		return activity.New("http:"+name,
+			func(ctx context.Context, call flow.Call) (flow.Answer, error) {
+				id := activity.InfoOf(ctx).ID
+				mu.Lock()
+				again := begun[id]
+				begun[id] = true
+				mu.Unlock()
+				if !again {
+					called <- id
+					<-ctx.Done()
+					return flow.Answer{}, ctx.Err()
+				}
+				result, err := do(0, call)
+				require.NoError(t, err)
+				text, err := json.Marshal(result)
+				return flow.Answer{Result: text}, err
+			})
 	}
 	folder := t.TempDir()
 	open := func() *local.Node {
@@ -49,9 +50,11 @@ func TestClosedInEachCall(t *testing.T) {
 	defer func() { require.NoError(t, n.Close()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, _, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "test-flow", Input: history.Payload(`{"list": [1, 2, 3]}`)})
+	_, _, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "test-flow",
+		Input: history.Payload(`{"list": [1, 2, 3]}`)})
 	require.NoError(t, err)
-	_, err = n.Signal(ctx, engine.MessageRequest{Run: "r"}, flow.Set.Name(), history.Payload(`{"key": "go", "value": true}`))
+	_, err = n.Signal(ctx, engine.MessageRequest{Run: "r"}, flow.Set.Name(),
+		history.Payload(`{"key": "go", "value": true}`))
 	require.NoError(t, err)
 	ended := make(chan struct{}, 100)
 	closes := 0

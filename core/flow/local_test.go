@@ -44,8 +44,8 @@ func openNode(t *testing.T, folder string, definitions ...workflow.Definition) *
 	return n
 }
 
-// S4.2 S4.57: on a real server, which is closed and opened again while the flow waits, all kinds run,
-// and the shared state is that of an undisturbed run.
+// S4.2 S4.57: on a real server, which is closed and opened again while the flow waits, all kinds
+// run, and the shared state is that of an undisturbed run.
 func TestOnALocalNode(t *testing.T) {
 	folder := t.TempDir()
 	open := func() *local.Node {
@@ -56,7 +56,8 @@ func TestOnALocalNode(t *testing.T) {
 	defer func() { require.NoError(t, n.Close()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, _, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "test-flow", Input: history.Payload(`{"list": [1, 2, 3]}`)})
+	_, _, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "test-flow",
+		Input: history.Payload(`{"list": [1, 2, 3]}`)})
 	require.NoError(t, err)
 	state := func() (s flow.State) {
 		summary, err := n.Get(ctx, "r")
@@ -66,11 +67,14 @@ func TestOnALocalNode(t *testing.T) {
 		}
 		return s
 	}
-	require.Eventually(t, func() bool { return state().Node == "wait" }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return state().Node == "wait"
+	}, time.Minute, 5*time.Millisecond)
 	require.NoError(t, n.Close())
 	n = open()
 	require.Equal(t, "wait", state().Node)
-	_, err = n.Signal(ctx, engine.MessageRequest{Run: "r"}, flow.Set.Name(), history.Payload(`{"key": "go", "value": true}`))
+	_, err = n.Signal(ctx, engine.MessageRequest{Run: "r"}, flow.Set.Name(),
+		history.Payload(`{"key": "go", "value": true}`))
 	require.NoError(t, err)
 	summary, err := n.Wait(ctx, "r")
 	require.NoError(t, err)
@@ -91,10 +95,12 @@ func TestPublishedFlow(t *testing.T) {
 			"mul": {"service": "transform", "params": {"mul": %d}, "prep": {"input_key": "$params.x"}, "post": {"output_key": "out"}}}, "edges": [{"from": "wait", "to": "mul"}]}`, mul)
 	}
 	for version := 1; version <= 2; version++ {
-		_, created, err := n.Publish(ctx, engine.PublishRequest{Name: "published", Kind: "flow", Source: source(10 * version)})
+		_, created, err := n.Publish(ctx, engine.PublishRequest{Name: "published", Kind: "flow",
+			Source: source(10 * version)})
 		require.NoError(t, err)
 		require.True(t, created)
-		_, _, err = n.Start(ctx, engine.StartRequest{Run: fmt.Sprint("r", version), Workflow: "published", Input: history.Payload(`{"x": 3}`)})
+		_, _, err = n.Start(ctx, engine.StartRequest{Run: fmt.Sprint("r", version),
+			Workflow: "published", Input: history.Payload(`{"x": 3}`)})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
 			summary, err := n.Get(ctx, fmt.Sprint("r", version))
@@ -107,7 +113,8 @@ func TestPublishedFlow(t *testing.T) {
 	require.ErrorContains(t, err, "/start")
 	for version := 1; version <= 2; version++ {
 		run := fmt.Sprint("r", version)
-		_, err := n.Signal(ctx, engine.MessageRequest{Run: run}, flow.Set.Name(), history.Payload(`{"key": "go", "value": 1}`))
+		_, err := n.Signal(ctx, engine.MessageRequest{Run: run}, flow.Set.Name(),
+			history.Payload(`{"key": "go", "value": 1}`))
 		require.NoError(t, err)
 		summary, err := n.Wait(ctx, run)
 		require.NoError(t, err)

@@ -29,24 +29,27 @@ func numbers(n int) string {
 // quick answers at once.
 func quick(w *world, name string) {
 	n := 0
-	workflowtest.Mock(w.Env, service(name), func(_ context.Context, call flow.Call) (flow.Answer, error) {
-		n++
-		if name == "third" && n%3 == 0 {
-			return flow.Answer{Error: fmt.Sprintf("call %s", call.Input)}, nil
-		}
-		return flow.Answer{Result: call.Input}, nil
-	})
+	workflowtest.Mock(w.Env, service(name),
+		func(_ context.Context, call flow.Call) (flow.Answer, error) {
+			n++
+			if name == "third" && n%3 == 0 {
+				return flow.Answer{Error: fmt.Sprintf("call %s", call.Input)}, nil
+			}
+			return flow.Answer{Result: call.Input}, nil
+		})
 }
 
 // S4.51 S4.52: a foreach of 10,000 items continues as new on its way, and keeps its results so far.
 func TestTenThousandItems(t *testing.T) {
-	modes := []string{`"parallel_mode": "concurrent", "max_parallel": 100`, `"parallel_mode": "concurrent"`, `"parallel_mode": "sequential"`}
+	modes := []string{`"parallel_mode": "concurrent", "max_parallel": 100`,
+		`"parallel_mode": "concurrent"`, `"parallel_mode": "sequential"`}
 	if testing.Short() {
 		modes = modes[:1]
 	}
 	for _, mode := range modes {
 		w := newWorld(t)
-		w.SkipReplay = true // a replay after each of 10,000 activations is quadratic; the last generation is replayed below
+		// a replay after each of 10,000 activations is quadratic; the last generation is replayed below
+		w.SkipReplay = true
 		quick(w, "third")
 		definition := one(`"kind": "foreach", "service": "third", "failure_strategy": "ignore_errors", "prep": {"input_key": "$params.list"}, "post": {"output_key": "out"}, ` + mode)
 		result, err := w.run(definition, `{"list": [`+numbers(flow.MaxCalls)+`]}`)
@@ -71,7 +74,9 @@ func TestTenThousandItems(t *testing.T) {
 		require.Equal(t, flow.MaxCalls+1, page.Rows[len(page.Rows)-1].ID, "rows keep their numbers")
 		require.Positive(t, page.Dropped)
 	}
-	newWorld(t).fail(one(`"kind": "foreach", "service": "echo", "prep": {"input_key": "$params.list"}`), `{"list": [`+numbers(flow.MaxCalls+1)+`]}`, "n", "the limit is 10000")
+	newWorld(t).fail(one(
+		`"kind": "foreach", "service": "echo", "prep": {"input_key": "$params.list"}`),
+		`{"list": [`+numbers(flow.MaxCalls+1)+`]}`, "n", "the limit is 10000")
 }
 
 // generation is which generation of the run was the last.
@@ -82,8 +87,8 @@ func generation(t *testing.T, env *workflowtest.Env) int {
 	return export.Generation
 }
 
-// S4.46 S4.57: a flow that runs in a circle continues as new, and keeps its shared state, its position
-// and its numbers.
+// S4.46 S4.57: a flow that runs in a circle continues as new, and keeps its shared state, its
+// position and its numbers.
 func TestLongFlow(t *testing.T) {
 	w := newWorld(t)
 	w.SkipReplay = true
@@ -114,7 +119,9 @@ func TestLongFlow(t *testing.T) {
 // time at which it is due, and loses no signal.
 func TestManySignals(t *testing.T) {
 	for kind, fields := range map[string]string{
-		"wait_event": `"params": {"signal_key": "$shared.go", "timeout_ms": 100000000}`, "approval": `"params": {"approval_key": "$shared.go"}`, "timer": `"params": {"delay_ms": 30000000}`,
+		"wait_event": `"params": {"signal_key": "$shared.go", "timeout_ms": 100000000}`,
+		"approval":   `"params": {"approval_key": "$shared.go"}`,
+		"timer":      `"params": {"delay_ms": 30000000}`,
 	} {
 		if testing.Short() && kind != "wait_event" {
 			continue // each takes seconds
@@ -160,7 +167,8 @@ func TestContinueUnderAnotherDefinition(t *testing.T) {
 	require.True(t, ok)
 	require.Contains(t, string(input), `"_rt":{`)
 	_, err = newWorld(t).run(one(`"kind": "timer"`), string(input))
-	require.Equal(t, flow.InputFailureType, workflow.FailureType(err), "a first generation cannot be started inside a flow")
+	require.Equal(t, flow.InputFailureType, workflow.FailureType(err),
+		"a first generation cannot be started inside a flow")
 }
 
 // A run with a state that the input of a next generation cannot hold lets its log grow instead.
@@ -187,20 +195,23 @@ func TestTooLargeToCarry(t *testing.T) {
 	workflowtest.Replay(t, workflowtest.Export(w.Env), mustFlow(definition))
 }
 
-// A signal is not lost that comes together with the result at which a run continues as new, or ends.
+// A signal is not lost that comes together with the result at which a run continues as new, or
+// ends.
 func TestSignalsWithResults(t *testing.T) {
 	w := newWorld(t)
 	w.SkipReplay = true
 	n := 0
-	workflowtest.Mock(w.Env, service("signaling"), func(context.Context, flow.Call) (flow.Answer, error) {
-		w.set(fmt.Sprintf("k%d", n), "1")
-		if n++; n == 4000 {
-			return flow.Answer{}, nil
-		}
-		return flow.Answer{Result: json.RawMessage(`{"action": "again"}`)}, nil
-	})
+	workflowtest.Mock(w.Env, service("signaling"),
+		func(context.Context, flow.Call) (flow.Answer, error) {
+			w.set(fmt.Sprintf("k%d", n), "1")
+			if n++; n == 4000 {
+				return flow.Answer{}, nil
+			}
+			return flow.Answer{Result: json.RawMessage(`{"action": "again"}`)}, nil
+		})
 	const calls = 4000
-	result, err := w.run(`{"start": "a", "nodes": {"a": {"service": "signaling", "post": {"action_key": "action"}}}, "edges": [{"from": "a", "action": "again", "to": "a"}]}`, `{}`)
+	result, err := w.run(
+		`{"start": "a", "nodes": {"a": {"service": "signaling", "post": {"action_key": "action"}}}, "edges": [{"from": "a", "action": "again", "to": "a"}]}`, `{}`)
 	require.NoError(t, err)
 	var shared map[string]any
 	require.NoError(t, json.Unmarshal([]byte(result), &shared))

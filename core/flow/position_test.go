@@ -31,16 +31,18 @@ func from(t *testing.T, d *Definition, position string) (string, error) {
 			workflowtest.Cancel(env, "")
 		}
 	})
-	workflowtest.Mock(env, activity.Declare[json.RawMessage, json.RawMessage]("same"), func(_ context.Context, input json.RawMessage) (json.RawMessage, error) {
-		if string(input) == `"bad"` {
-			return nil, errors.New("bad")
-		}
-		return input, nil
-	})
-	second := workflow.New("second", func(ctx workflow.Context, input history.Payload) (history.Payload, error) {
-		p, err := begin(d, []byte(input), 2)
-		return d.resume(ctx, p, err)
-	})
+	workflowtest.Mock(env, activity.Declare[json.RawMessage, json.RawMessage]("same"),
+		func(_ context.Context, input json.RawMessage) (json.RawMessage, error) {
+			if string(input) == `"bad"` {
+				return nil, errors.New("bad")
+			}
+			return input, nil
+		})
+	second := workflow.New("second",
+		func(ctx workflow.Context, input history.Payload) (history.Payload, error) {
+			p, err := begin(d, []byte(input), 2)
+			return d.resume(ctx, p, err)
+		})
 	result, err := workflowtest.Run(env, second, history.Payload(position))
 	return string(result), err
 }
@@ -58,13 +60,16 @@ func TestPositions(t *testing.T) {
 		require.Equal(t, want, result)
 	}
 	// A failure of the generation before counts, and its slot is not a success.
-	d, err = Parse([]byte(strings.Replace(positions, "ignore_errors", `fail_fast", "tolerated_failure_count": 1, "x-y": "`, 1)))
+	d, err = Parse([]byte(strings.Replace(positions, "ignore_errors",
+		`fail_fast", "tolerated_failure_count": 1, "x-y": "`, 1)))
 	require.NoError(t, err)
-	result, err := from(t, d, `{"_rt": {"frame": {"node": "fan", "shared": {"go": 1}, "now": {"input": [1, 2, "bad", 4], "fan": {"next": 2, "results": [null, null], "errors": {"1": "bad"}}}}}}`)
+	result, err := from(t, d,
+		`{"_rt": {"frame": {"node": "fan", "shared": {"go": 1}, "now": {"input": [1, 2, "bad", 4], "fan": {"next": 2, "results": [null, null], "errors": {"1": "bad"}}}}}}`)
 	require.NoError(t, err)
 	require.Equal(t, `{"go":1,"out":[null],"sub":{}}`, result)
 	// A timer ends when it was due before.
-	d, err = Parse([]byte(`{"start": "n", "nodes": {"n": {"kind": "timer", "params": {"delay_ms": 86400000}}}}`))
+	d, err = Parse([]byte(
+		`{"start": "n", "nodes": {"n": {"kind": "timer", "params": {"delay_ms": 86400000}}}}`))
 	require.NoError(t, err)
 	_, err = from(t, d, `{"_rt": {"frame": {"node": "n", "now": {"entered": "2026-01-01T00:00:00Z", "due": "2026-01-01T00:00:05Z"}}}}`)
 	require.NoError(t, err, "canceled after an hour")
@@ -72,7 +77,10 @@ func TestPositions(t *testing.T) {
 	d, err = Parse([]byte(positions))
 	require.NoError(t, err)
 	for position, want := range map[string]string{
-		`{"_rt": null}`: "cannot be read", `{"_rt": 3}`: "cannot be read", `{"_rt": {}}`: "is empty", `{"_rt": {"frame": {"node": "gone"}}}`: `node "gone", which this version of the definition does not have`,
+		`{"_rt": null}`:                        "cannot be read",
+		`{"_rt": 3}`:                           "cannot be read",
+		`{"_rt": {}}`:                          "is empty",
+		`{"_rt": {"frame": {"node": "gone"}}}`: `node "gone", which this version of the definition does not have`,
 		`{"_rt": {"frame": {"node": "fan", "now": {"sub": {"node": "wait"}}}}}`:           "without a subflow in this version",
 		`{"_rt": {"frame": {"node": "fan", "now": {"fan": {"next": 7}}}}}`:                "does not fit its input",
 		`{"_rt": {"frame": {"node": "fan", "now": {"input": [1], "fan": {"next": -1}}}}}`: "does not fit its input",
@@ -83,7 +91,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// FuzzPosition: no position, however it was made, makes the interpreter panic or run without an end.
+// FuzzPosition: no position, however it was made, makes the interpreter panic or run without an
+// end.
 func FuzzPosition(f *testing.F) {
 	d, err := Parse([]byte(positions))
 	require.NoError(f, err)

@@ -62,35 +62,40 @@ func play(t *testing.T, source, params []byte) (shared string, export []byte, er
 	for _, name := range services {
 		called := activity.Declare[history.Payload, history.Payload](flow.Activity(name))
 		n := 0
-		workflowtest.Mock(env, called, func(ctx context.Context, input history.Payload) (history.Payload, error) {
-			n++
-			if err := workflowtest.Sleep(ctx, time.Duration(chance(name, n)%2000)*time.Millisecond); err != nil {
-				return nil, err
-			}
-			switch chance(name, string(input), n/3) % 8 {
-			case 0:
-				return nil, errors.New("failed")
-			case 1:
-				return history.Payload(`{"result": null, "error": "refused"}`), nil
-			case 2:
-				return history.Payload(`[1, 2]`), nil
-			}
-			return history.Payload(`{"result": {"action": "go", "n": [1, "x"]}}`), nil
-		})
+		workflowtest.Mock(env, called,
+			func(ctx context.Context, input history.Payload) (history.Payload, error) {
+				n++
+				if err := workflowtest.Sleep(ctx,
+					time.Duration(chance(name, n)%2000)*time.Millisecond); err != nil {
+					return nil, err
+				}
+				switch chance(name, string(input), n/3) % 8 {
+				case 0:
+					return nil, errors.New("failed")
+				case 1:
+					return history.Payload(`{"result": null, "error": "refused"}`), nil
+				case 2:
+					return history.Payload(`[1, 2]`), nil
+				}
+				return history.Payload(`{"result": {"action": "go", "n": [1, "x"]}}`), nil
+			})
 	}
 	for _, name := range children {
-		workflowtest.MockChild(env, workflow.Declare[history.Payload, history.Payload](name), func(_ context.Context, input history.Payload) (history.Payload, error) {
-			if chance(string(input))%3 == 0 {
-				return nil, errors.New("failed")
-			}
-			return input, nil
-		})
+		workflowtest.MockChild(env, workflow.Declare[history.Payload, history.Payload](name),
+			func(_ context.Context, input history.Payload) (history.Payload, error) {
+				if chance(string(input))%3 == 0 {
+					return nil, errors.New("failed")
+				}
+				return input, nil
+			})
 	}
 	open := func() bool { return workflowtest.State[flow.State](env).Node != "" }
-	for i, message := range []string{`{"key": "a", "value": true}`, `{"key": "go", "value": {"now": [1]}}`, `{"key": 3}`, `{"key": "a", "value": false}`} {
+	for i, message := range []string{`{"key": "a", "value": true}`,
+		`{"key": "go", "value": {"now": [1]}}`, `{"key": 3}`, `{"key": "a", "value": false}`} {
 		env.At(time.Duration(7*i)*time.Second, func() {
 			if open() {
-				workflowtest.Signal(env, workflow.NewSignal[json.RawMessage]("set"), json.RawMessage(message))
+				workflowtest.Signal(env, workflow.NewSignal[json.RawMessage]("set"),
+					json.RawMessage(message))
 			}
 		})
 	}
@@ -120,7 +125,8 @@ func FuzzRun(f *testing.F) {
 		f.Add([]byte(definition), []byte(`{"list": [1, 2, "bad"], "services": ["a"], "x": 1}`))
 	}
 	for seed := range 30 {
-		f.Add([]byte(drawn(rand.New(rand.NewPCG(uint64(seed), 1)))), []byte(`{"list": [1, 2, {"action": "go"}], "n": 5, "delay_ms": 10}`))
+		f.Add([]byte(drawn(rand.New(rand.NewPCG(uint64(seed), 1)))),
+			[]byte(`{"list": [1, 2, {"action": "go"}], "n": 5, "delay_ms": 10}`))
 	}
 	f.Fuzz(func(t *testing.T, source, params []byte) {
 		if _, err := flow.Parse(source); err != nil || !json.Valid(params) || len(params) > 10_000 {
@@ -139,43 +145,60 @@ func drawnFlow(r *rand.Rand, nested int) string {
 	for i := range n {
 		nodes = append(nodes, fmt.Sprintf(`"n%d": {%s}`, i, drawnNode(r, nested)))
 		if i > 0 { // so that each can be reached
-			edges = append(edges, fmt.Sprintf(`{"from": "n%d", "action": %q, "to": "n%d"}`, i-1, pick(r, "go", "default", "approved"), i))
+			edges = append(edges, fmt.Sprintf(`{"from": "n%d", "action": %q, "to": "n%d"}`, i-1,
+				pick(r, "go", "default", "approved"), i))
 		}
 	}
 	for range r.IntN(4) {
-		edge := fmt.Sprintf(`{"from": "n%d", "action": %q, "to": %q}`, r.IntN(n), pick(r, "rejected", "bad", "timeout", "x"), pick(r, "", fmt.Sprintf("n%d", r.IntN(n))))
-		if from, _, _ := strings.Cut(edge, `"to"`); !slices.ContainsFunc(edges, func(e string) bool { return strings.HasPrefix(e, from) }) {
+		edge := fmt.Sprintf(`{"from": "n%d", "action": %q, "to": %q}`, r.IntN(n),
+			pick(r, "rejected", "bad", "timeout", "x"), pick(r, "", fmt.Sprintf("n%d", r.IntN(n))))
+		if from, _, _ := strings.Cut(edge, `"to"`); !slices.ContainsFunc(edges,
+			func(e string) bool {
+				return strings.HasPrefix(e, from)
+			}) {
 			edges = append(edges, edge)
 		}
 	}
-	return fmt.Sprintf(`{"start": "n0", "nodes": {%s}, "edges": [%s]}`, strings.Join(nodes, ", "), strings.Join(edges, ", "))
+	return fmt.Sprintf(`{"start": "n0", "nodes": {%s}, "edges": [%s]}`, strings.Join(nodes, ", "),
+		strings.Join(edges, ", "))
 }
 
 func pick(r *rand.Rand, choices ...string) string { return choices[r.IntN(len(choices))] }
 
 func drawnNode(r *rand.Rand, nested int) string {
 	common := fmt.Sprintf(`"prep": {"input_key": %q}, "post": {"output_key": %q, "action_static": %q, "action_key": %q}`,
-		pick(r, "$params.list", "$shared", "$input", "a", "b.n[0]", "$params.n"), pick(r, "a", "b", "c", ""), pick(r, "go", "", "bad"), pick(r, "action", "result[0].action", "signal", "approval"))
+		pick(r, "$params.list", "$shared", "$input", "a", "b.n[0]", "$params.n"), pick(r, "a", "b",
+			"c", ""), pick(r, "go", "", "bad"),
+		pick(r, "action", "result[0].action", "signal", "approval"))
 	retries := pick(r, `"max_retries": 2, "wait_ms": 300, `, "")
-	strategy := pick(r, `"failure_strategy": "fail_fast", `, `"failure_strategy": "ignore_errors", `, `"tolerated_failure_count": 1, `, `"tolerated_failure_percentage": 40, `, "") +
-		pick(r, `"parallel_mode": "concurrent", "max_parallel": 2, `, `"parallel_mode": "concurrent", `, "")
+	strategy := pick(r, `"failure_strategy": "fail_fast", `,
+		`"failure_strategy": "ignore_errors", `, `"tolerated_failure_count": 1, `, `"tolerated_failure_percentage": 40, `, "") +
+		pick(r, `"parallel_mode": "concurrent", "max_parallel": 2, `,
+			`"parallel_mode": "concurrent", `, "")
 	switch kind := r.IntN(8); {
 	case kind == 0:
-		return `"kind": "choice", "choice_cases": [{"action": "go", "expr": {"exists": "$shared.` + pick(r, "a", "b") + `"}}], "default_action": "x", ` + common
+		return `"kind": "choice", "choice_cases": [{"action": "go", "expr": {"exists": "$shared.` +
+			pick(r, "a", "b") + `"}}], "default_action": "x", ` + common
 	case kind == 1:
-		return `"kind": "parallel", "parallel_services": ["a", "b", "go:c"], ` + retries + strategy + common
+		return `"kind": "parallel", "parallel_services": ["a", "b", "go:c"], ` + retries +
+			strategy + common
 	case kind == 2 && nested < 2:
-		return `"kind": "subflow", "subflow": ` + drawnFlow(r, nested+1) + `, ` + retries + pick(r, `"failure_strategy": "ignore_errors", `, "") + common
+		return `"kind": "subflow", "subflow": ` + drawnFlow(r, nested+1) + `, ` + retries +
+			pick(r, `"failure_strategy": "ignore_errors", `, "") + common
 	case kind == 2:
 		return `"kind": "subflow", "workflow": "w", ` + retries + common
 	case kind == 3:
-		return `"kind": "timer", "params": {"delay_ms": ` + pick(r, "0", "5", "3000") + `}, ` + common
+		return `"kind": "timer", "params": {"delay_ms": ` + pick(r, "0", "5", "3000") +
+			`}, ` + common
 	case kind == 4:
-		return `"kind": "foreach", "service": "` + pick(r, "a", "go:c") + `", ` + retries + strategy + common
+		return `"kind": "foreach", "service": "` + pick(r, "a", "go:c") + `", ` + retries +
+			strategy + common
 	case kind == 5:
-		return `"kind": "wait_event", "params": {"signal_key": "$shared.` + pick(r, "a", "go.now", "never") + `", "timeout_ms": 9000}, ` + retries + common
+		return `"kind": "wait_event", "params": {"signal_key": "$shared.` +
+			pick(r, "a", "go.now", "never") + `", "timeout_ms": 9000}, ` + retries + common
 	case kind == 6:
-		return `"kind": "approval", "params": {"approval_key": "$shared.` + pick(r, "a", "never") + `", "timeout_ms": 9000}, ` + common
+		return `"kind": "approval", "params": {"approval_key": "$shared.` + pick(r, "a", "never") +
+			`", "timeout_ms": 9000}, ` + common
 	}
 	return `"service": "` + pick(r, "a", "b", "go:c") + `", ` + retries + common
 }
@@ -188,7 +211,8 @@ func TestDrawnFlows(t *testing.T) {
 	}
 	ends := map[string]int{}
 	for seed := range seeds {
-		source, params := []byte(drawn(rand.New(rand.NewPCG(uint64(seed), 7)))), []byte(`{"list": [1, 2, {"action": "go"}], "n": 5}`)
+		source, params := []byte(drawn(rand.New(rand.NewPCG(uint64(seed), 7)))),
+			[]byte(`{"list": [1, 2, {"action": "go"}], "n": 5}`)
 		shared, _, err := play(t, source, params)
 		again, _, errAgain := play(t, source, params)
 		require.Equal(t, shared, again, "seed %d", seed)

@@ -34,12 +34,15 @@ func TestSubflow(t *testing.T) {
 func TestSubflowFails(t *testing.T) {
 	failing := `"subflow": {"start": "a", "nodes": {"a": {"service": "sum", "prep": {"input_key": "$params.x"}, "post": {"output_key": "s"}}, "b": {"service": "fail"}}, "edges": [{"from": "a", "to": "b"}]}`
 	newWorld(t).fail(one(`"kind": "subflow", `+failing), `{"x": [1]}`, "n/b", "broken")
-	newWorld(t).succeed(one(`"kind": "subflow", "failure_strategy": "ignore_errors", "post": {"output_key": "out"}, `+failing), `{"x": [1]}`, `{"out": null}`)
+	newWorld(t).succeed(
+		one(`"kind": "subflow", "failure_strategy": "ignore_errors", "post": {"output_key": "out"}, `+failing), `{"x": [1]}`, `{"out": null}`)
 	w := newWorld(t)
-	w.fail(one(`"kind": "subflow", "max_retries": 2, "wait_ms": 10000, `+failing), `{"x": [1]}`, "n/b", "broken")
+	w.fail(one(`"kind": "subflow", "max_retries": 2, "wait_ms": 10000, `+failing), `{"x": [1]}`,
+		"n/b", "broken")
 	require.Equal(t, 26*time.Second, w.Elapsed())
 	// An inner failure with an inner edge is no failure of the subflow.
-	newWorld(t).succeed(one(`"kind": "subflow", "post": {"output_key": "out"}, "subflow": {"start": "a", "nodes": {"a": {"service": "fail"}, "b": {"kind": "timer", "prep": {"input_key": "$params.x"}, "post": {"output_key": "b"}}}, "edges": [{"from": "a", "to": "b"}]}`), `{"x": 1}`, `{"out": {"b": 1}}`)
+	newWorld(t).succeed(
+		one(`"kind": "subflow", "post": {"output_key": "out"}, "subflow": {"start": "a", "nodes": {"a": {"service": "fail"}, "b": {"kind": "timer", "prep": {"input_key": "$params.x"}, "post": {"output_key": "b"}}}, "edges": [{"from": "a", "to": "b"}]}`), `{"x": 1}`, `{"out": {"b": 1}}`)
 }
 
 // A waiting node in a subflow sees signals, which write to the outermost shared state.
@@ -54,7 +57,9 @@ type order struct {
 }
 
 var (
-	double = activity.New("double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	double = activity.New("double", func(_ context.Context, n int) (int, error) {
+		return 2 * n, nil
+	})
 	refuse = activity.New("refuse", func(_ context.Context, n int) (int, error) {
 		return 0, activity.NonRetryable(errors.New("never"))
 	})
@@ -74,26 +79,35 @@ func TestGoActivity(t *testing.T) {
 	w.succeed(one(`"kind": "foreach", "service": "go:double", "prep": {"input_key": "$params.list"}, "post": {"output_key": "out"}`), `{"list": [1, 2]}`, `{"out": [2, 4]}`)
 	w = newWorld(t)
 	w.Register(refuse)
-	w.fail(one(`"service": "go:refuse", "prep": {"input_key": "$params.x"}, "max_retries": 5`), `{"x": 1}`, "n", "never")
-	require.Equal(t, []string{"n 1 error  never"}, w.rows(), "a failure that is not retryable is not retried")
+	w.fail(one(`"service": "go:refuse", "prep": {"input_key": "$params.x"}, "max_retries": 5`),
+		`{"x": 1}`, "n", "never")
+	require.Equal(t, []string{"n 1 error  never"}, w.rows(),
+		"a failure that is not retryable is not retried")
 	w = newWorld(t)
 	w.Register(double)
-	w.fail(one(`"service": "go:double", "prep": {"input_key": "$params.x"}`), `{"x": "three"}`, "n", `"three" is not a int`)
+	w.fail(one(`"service": "go:double", "prep": {"input_key": "$params.x"}`), `{"x": "three"}`, "n",
+		`"three" is not a int`)
 }
 
 // A subflow can be a Go workflow, which runs as a child.
 func TestGoWorkflow(t *testing.T) {
-	flowOf := func(fields string) string { return one(`"kind": "subflow", "workflow": "bill"` + fields) }
+	flowOf := func(fields string) string {
+		return one(`"kind": "subflow", "workflow": "bill"` + fields)
+	}
 	run := func() *world {
 		w := newWorld(t)
 		w.Register(bill, double)
 		return w
 	}
-	run().succeed(flowOf(`, "post": {"output_key": "bill", "output_map": {"n": "amount"}}`), `{"amount": 5}`, `{"bill": {"amount": 10}, "n": 10}`)
-	run().succeed(flowOf(`, "prep": {"input_map": {"amount": "$params.a[1]"}}, "post": {"output_key": "bill"}`), `{"a": [1, 7]}`, `{"bill": {"amount": 14}}`)
+	run().succeed(flowOf(`, "post": {"output_key": "bill", "output_map": {"n": "amount"}}`),
+		`{"amount": 5}`, `{"bill": {"amount": 10}, "n": 10}`)
+	run().succeed(flowOf(
+		`, "prep": {"input_map": {"amount": "$params.a[1]"}}, "post": {"output_key": "bill"}`),
+		`{"a": [1, 7]}`, `{"bill": {"amount": 14}}`)
 	w := run()
 	w.fail(flowOf(`, "max_retries": 1`), `{"amount": -5}`, "n", "the amount is negative")
-	require.Equal(t, []string{"n 1 error  the amount is negative", "n 2 error  the amount is negative"}, w.rows())
+	require.Equal(t, []string{"n 1 error  the amount is negative",
+		"n 2 error  the amount is negative"}, w.rows())
 	wait := workflow.New("bill", func(ctx workflow.Context, _ order) (order, error) {
 		return order{}, workflow.Sleep(ctx, time.Hour)
 	})
@@ -108,8 +122,10 @@ func TestGoWorkflow(t *testing.T) {
 // A flow can run another flow, and a Go workflow can run a flow with types of its own.
 func TestFlowAsChild(t *testing.T) {
 	w := newWorld(t)
-	w.Register(flow.MustWorkflow("inner", []byte(one(`"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "total"}`))))
-	w.succeed(one(`"kind": "subflow", "workflow": "inner", "post": {"output_map": {"t": "total"}}`), `{"list": [1, 2]}`, `{"t": 3}`)
+	w.Register(flow.MustWorkflow("inner",
+		[]byte(one(`"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "total"}`))))
+	w.succeed(one(`"kind": "subflow", "workflow": "inner", "post": {"output_map": {"t": "total"}}`),
+		`{"list": [1, 2]}`, `{"t": 3}`)
 
 	type params struct {
 		List []int `json:"list"`
@@ -122,7 +138,8 @@ func TestFlowAsChild(t *testing.T) {
 		return out.Total, err
 	})
 	w = newWorld(t)
-	w.Register(flow.MustWorkflow("inner", []byte(one(`"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "total"}`))))
+	w.Register(flow.MustWorkflow("inner",
+		[]byte(one(`"service": "sum", "prep": {"input_key": "$params.list"}, "post": {"output_key": "total"}`))))
 	total, err := workflowtest.Run(w.Env, outer, params{[]int{4, 5}})
 	require.NoError(t, err)
 	require.Equal(t, 9, total)

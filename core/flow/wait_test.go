@@ -16,7 +16,15 @@ import (
 // S4.50: a timer waits as long as params say; what is not a number is no time.
 func TestTimer(t *testing.T) {
 	for delay, want := range map[string]time.Duration{
-		`1500`: 1500 * time.Millisecond, `0.5`: 500 * time.Microsecond, `0`: 0, `-5`: 0, `"1500"`: 0, `null`: 0, `[1]`: 0, `86400000`: 24 * time.Hour, `1e300`: 100 * 366 * 24 * time.Hour,
+		`1500`:     1500 * time.Millisecond,
+		`0.5`:      500 * time.Microsecond,
+		`0`:        0,
+		`-5`:       0,
+		`"1500"`:   0,
+		`null`:     0,
+		`[1]`:      0,
+		`86400000`: 24 * time.Hour,
+		`1e300`:    100 * 366 * 24 * time.Hour,
 	} {
 		w := newWorld(t)
 		w.succeed(one(`"kind": "timer", "params": {"delay_ms": `+delay+`}, "prep": {"input_key": "$params.x"}, "post": {"output_key": "out", "action_static": "go"}`), `{"x": 5}`, `{"out": 5}`)
@@ -28,7 +36,8 @@ func TestTimer(t *testing.T) {
 		require.Equal(t, w.Start.Add(3*time.Second), w.state().Due.Add(0))
 		w.set("other", "1") // a signal does not end it
 	})
-	w.succeed(one(`"kind": "timer"`), `{"delay_ms": 3000}`, `{"other": 1}`) // from the task's params
+	// from the task's params
+	w.succeed(one(`"kind": "timer"`), `{"delay_ms": 3000}`, `{"other": 1}`)
 	require.Equal(t, 3*time.Second, w.Elapsed())
 }
 
@@ -47,7 +56,8 @@ func TestWaitEvent(t *testing.T) {
 		require.Equal(t, max(at, 0), w.Elapsed())
 		require.Equal(t, "x", w.state().Action)
 	}
-	for value, waits := range map[string]bool{`null`: true, `""`: true, `false`: true, `0`: false, `true`: false, `"no"`: false, `[]`: false, `{}`: false} {
+	for value, waits := range map[string]bool{`null`: true, `""`: true, `false`: true, `0`: false,
+		`true`: false, `"no"`: false, `[]`: false, `{}`: false} {
 		w := newWorld(t)
 		w.At(time.Second, func() { w.set("go", `{"now": `+value+`}`) })
 		_, err := w.run(one(event), `{}`)
@@ -58,8 +68,10 @@ func TestWaitEvent(t *testing.T) {
 	require.Equal(t, 5*time.Second, w.Elapsed())
 	require.Equal(t, []string{"n 1 error  timeout"}, w.rows())
 	newWorld(t).fail(one(`"kind": "wait_event"`), `{}`, "n", "must be a reference")
-	newWorld(t).fail(one(`"kind": "wait_event"`), `{"signal_key": "name"}`, "n", "must be a reference")
-	newWorld(t).succeed(one(`"kind": "wait_event", "failure_strategy": "continue", "post": {"output_key": "got"}`), `{"signal_key": "$shared.x", "timeout_ms": 10}`, `{"got": null}`)
+	newWorld(t).fail(one(`"kind": "wait_event"`), `{"signal_key": "name"}`, "n",
+		"must be a reference")
+	newWorld(t).succeed(
+		one(`"kind": "wait_event", "failure_strategy": "continue", "post": {"output_key": "got"}`), `{"signal_key": "$shared.x", "timeout_ms": 10}`, `{"got": null}`)
 }
 
 // S4.54: with retries, a node waits again.
@@ -77,9 +89,16 @@ func TestWaitEventAgain(t *testing.T) {
 // S4.56: an approval decides by a boolean or a string.
 func TestApproval(t *testing.T) {
 	for _, c := range []struct{ post, value, action string }{
-		{``, `true`, "approved"}, {``, `false`, "rejected"}, {``, `"later"`, "later"}, {`"action_key": "approval"`, `true`, "approved"}, {`"action_key": "approval"`, `false`, "rejected"},
-		{`"action_key": "approval.verdict"`, `{"verdict": "escalate"}`, "escalate"}, {`"action_key": "approval.verdict"`, `{"verdict": false}`, "rejected"},
-		{`"action_static": "next"`, `false`, "rejected"}, {`"action_static": "next"`, `{"by": "ann"}`, "next"}, {``, `7`, ""},
+		{``, `true`, "approved"},
+		{``, `false`, "rejected"},
+		{``, `"later"`, "later"},
+		{`"action_key": "approval"`, `true`, "approved"},
+		{`"action_key": "approval"`, `false`, "rejected"},
+		{`"action_key": "approval.verdict"`, `{"verdict": "escalate"}`, "escalate"},
+		{`"action_key": "approval.verdict"`, `{"verdict": false}`, "rejected"},
+		{`"action_static": "next"`, `false`, "rejected"},
+		{`"action_static": "next"`, `{"by": "ann"}`, "next"},
+		{``, `7`, ""},
 	} {
 		w := newWorld(t)
 		w.At(time.Second, func() { w.set("a", `""`) })
@@ -101,19 +120,26 @@ func TestApproval(t *testing.T) {
 func TestMessages(t *testing.T) {
 	w := newWorld(t)
 	anything := workflow.NewSignal[json.RawMessage]("set")
-	for i, text := range []string{`3`, `{"key": 5}`, `{"key": ""}`, `{"key": "_rt", "value": {}}`, `null`, `{"value": 1}`, `"x"`} {
-		w.At(time.Duration(i)*time.Millisecond, func() { workflowtest.Signal(w.Env, anything, json.RawMessage(text)) })
+	for i, text := range []string{`3`, `{"key": 5}`, `{"key": ""}`, `{"key": "_rt", "value": {}}`,
+		`null`, `{"value": 1}`, `"x"`} {
+		w.At(time.Duration(i)*time.Millisecond, func() {
+			workflowtest.Signal(w.Env, anything, json.RawMessage(text))
+		})
 	}
 	var refused, taken *workflowtest.Outcome[workflow.None]
 	w.At(time.Second, func() {
-		refused = workflowtest.Update(w.Env, flow.SetNow, flow.Message{Key: "_rt", Value: json.RawMessage("1")})
+		refused = workflowtest.Update(w.Env, flow.SetNow,
+			flow.Message{Key: "_rt", Value: json.RawMessage("1")})
 		require.False(t, refused.Accepted())
-		taken = workflowtest.Update(w.Env, flow.SetNow, flow.Message{Key: "seen", Value: json.RawMessage(`[1,{"a":2}]`)})
+		taken = workflowtest.Update(w.Env, flow.SetNow,
+			flow.Message{Key: "seen", Value: json.RawMessage(`[1,{"a":2}]`)})
 		require.True(t, taken.Done())
-		require.JSONEq(t, `[1,{"a":2}]`, string(w.state().Shared["seen"]), "once it is answered, it is visible")
+		require.JSONEq(t, `[1,{"a":2}]`, string(w.state().Shared["seen"]),
+			"once it is answered, it is visible")
 		w.set("go", "true")
 	})
-	w.succeed(one(`"kind": "wait_event", "params": {"signal_key": "$shared.go"}`), `{}`, `{"seen": [1, {"a": 2}], "go": true}`)
+	w.succeed(one(`"kind": "wait_event", "params": {"signal_key": "$shared.go"}`), `{}`,
+		`{"seen": [1, {"a": 2}], "go": true}`)
 }
 
 // S4.19: a signal that came before a node began is seen by it, whatever its kind.
@@ -163,6 +189,7 @@ func TestProgressOfCalls(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, &flow.Calls{Total: 4, Ended: 2, Failed: 1}, s.Calls)
 	})
-	_, err := w.run(one(`"kind": "foreach", "service": "picky", "prep": {"input_key": "$params.list"}, "failure_strategy": "ignore_errors"`), `{"list": [1, "bad", 3, 4]}`)
+	_, err := w.run(one(
+		`"kind": "foreach", "service": "picky", "prep": {"input_key": "$params.list"}, "failure_strategy": "ignore_errors"`), `{"list": [1, "bad", 3, 4]}`)
 	require.NoError(t, err)
 }

@@ -19,7 +19,8 @@ func TestProblemsOfAFlow(t *testing.T) {
 	require.Contains(t, err.Error(), "/start: ")
 	require.Contains(t, err.Error(), "/nodes/b/kind: ")
 
-	made, err := interpret("order", `{"start": "a", "nodes": {"a": {"kind": "timer", "params": {"delay_ms": 1}}}}`)
+	made, err := interpret("order",
+		`{"start": "a", "nodes": {"a": {"kind": "timer", "params": {"delay_ms": 1}}}}`)
 	require.NoError(t, err)
 	require.NotNil(t, made)
 	require.Empty(t, frontend.KindOf(".txt"))

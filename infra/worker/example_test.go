@@ -14,7 +14,9 @@ func Example() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	w := worker.New(worker.Config{Registry: "http://127.0.0.1:7717", URL: "http://127.0.0.1:9000"})
-	worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) { return 2 * n, nil })
+	worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) {
+		return 2 * n, nil
+	})
 	if err := w.Run(ctx); err != nil {
 		log.Print(err)
 	}

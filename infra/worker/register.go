@@ -52,7 +52,8 @@ func (w *Worker) register(ctx context.Context, address string) bool {
 			registration{w.config.ID, address, w.names(), w.load.Load()}, nil)
 		if err == nil {
 			w.told = ""
-			w.config.Logger.InfoContext(ctx, "the worker is registered", "url", address, "services", w.names())
+			w.config.Logger.InfoContext(ctx, "the worker is registered", "url", address,
+				"services", w.names())
 			return true
 		}
 		if ctx.Err() != nil {
@@ -60,7 +61,8 @@ func (w *Worker) register(ctx context.Context, address string) bool {
 		}
 		if text := err.Error(); text != w.told { // else it repeats the same line each 2 s
 			w.told = text
-			w.config.Logger.WarnContext(ctx, "the worker is not registered yet", "url", address, "error", err)
+			w.config.Logger.WarnContext(ctx, "the worker is not registered yet", "url", address,
+				"error", err)
 		}
 		if !system.Pause(ctx, w.config.Retry) {
 			return false
@@ -72,7 +74,8 @@ func (w *Worker) register(ctx context.Context, address string) bool {
 func (w *Worker) leave(ctx context.Context, address string) {
 	err := w.send(ctx, http.MethodDelete, "/v1/workers?url="+url.QueryEscape(address), nil, nil)
 	if err != nil {
-		w.config.Logger.WarnContext(ctx, "the worker was not removed; the server finds out by its heartbeats",
+		w.config.Logger.WarnContext(ctx, "the worker was not removed; the server finds out by "+
+			"its heartbeats",
 			"error", err)
 	}
 }
@@ -86,7 +89,8 @@ func (w *Worker) send(ctx context.Context, method, path string, body, into any) 
 	if body == nil {
 		text = nil
 	}
-	request, err := http.NewRequestWithContext(ctx, method, w.config.Registry+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, w.config.Registry+path,
+		bytes.NewReader(text))
 	if err != nil {
 		return &ConfigError{"Registry", "REGISTRY_URL", "the server's URL cannot be called"}
 	}

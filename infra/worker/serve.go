@@ -15,9 +15,9 @@ import (
 type service func(ctx context.Context, input, params json.RawMessage) (any, error)
 
 // Handle adds a service. Its function gets the input and the params of the call as values of these
-// types: input is a node's prepared input, params those of task and node together. A missing value is
-// the type's zero value. What the function returns becomes JSON. The text of its error becomes that of
-// the failed call. Any number of calls may run at a time.
+// types: input is a node's prepared input, params those of task and node together. A missing value
+// is the type's zero value. What the function returns becomes JSON. The text of its error becomes
+// that of the failed call. Any number of calls may run at a time.
 //
 // Handle panics if the name is empty, or is that of a service that was added before.
 func Handle[I, P, O any](
@@ -67,8 +67,8 @@ func IdempotencyKey(ctx context.Context) string {
 
 var origins = http.NewCrossOriginProtection()
 
-// ServeHTTP serves POST /exec/SERVICE, below any path. It refuses what a web page of another site has a
-// browser send.
+// ServeHTTP serves POST /exec/SERVICE, below any path. It refuses what a web page of another site
+// has a browser send.
 func (w *Worker) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	_, name, ok := strings.Cut(r.URL.Path, "/exec/")
 	perform := w.services[name]
@@ -96,7 +96,8 @@ func (w *Worker) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 func (w *Worker) perform(r *http.Request, perform service) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.config.Logger.ErrorContext(r.Context(), "a service panicked", "path", r.URL.Path, "panic", p,
+			w.config.Logger.ErrorContext(r.Context(), "a service panicked", "path", r.URL.Path,
+				"panic", p,
 				"stack", string(debug.Stack()))
 			a = answer{Error: fmt.Sprint("the service panicked: ", p)}
 		}

@@ -1,13 +1,13 @@
-// Package worker is for programs that offer services over HTTP: flows call them as nodes of the kind
-// executor, and Go workflows as the activity http:SERVICE.
+// Package worker is for programs that offer services over HTTP: flows call them as nodes of the
+// kind executor, and Go workflows as the activity http:SERVICE.
 //
 //	w := worker.New(worker.Config{})
 //	worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) { return 2 * n, nil })
 //	err := w.Run(ctx)
 //
 // A worker registers with a server, says each 5 s that it is there and how busy it is, and serves
-// POST /exec/SERVICE with {"input": …, "params": …}. It answers with {"result": …} or {"error": "…"}. Any
-// program that does so is a worker, whatever its language.
+// POST /exec/SERVICE with {"input": …, "params": …}. It answers with {"result": …} or {"error":
+// "…"}. Any program that does so is a worker, whatever its language.
 //
 // The server calls a service at least once: an answer that is lost is followed by another call. The
 // header Idempotency-Key is the same for repeated calls: see [IdempotencyKey].
@@ -37,22 +37,22 @@ import (
 type Config struct {
 	// Registry is the URL of the server. Empty: $REGISTRY_URL, else http://127.0.0.1:7717.
 	Registry string
-	// URL is where the server calls the worker. The worker listens on its host and port, or on another
-	// port if that one is in use, and registers the port that it has. Empty: $WORKER_URL, else
-	// http://127.0.0.1 with a free port.
+	// URL is where the server calls the worker. The worker listens on its host and port, or on
+	// another port if that one is in use, and registers the port that it has. Empty: $WORKER_URL,
+	// else http://127.0.0.1 with a free port.
 	URL string
-	// Listen is where the worker listens instead, HOST:PORT, if the URL is that of something before it.
-	// It then registers the URL as it is.
+	// Listen is where the worker listens instead, HOST:PORT, if the URL is that of something before
+	// it. It then registers the URL as it is.
 	Listen string
-	// Token lets the worker register, where the server asks for one: a token of the role worker. Empty:
-	// $REPRISE_TOKEN.
+	// Token lets the worker register, where the server asks for one: a token of the role worker.
+	// Empty: $REPRISE_TOKEN.
 	Token string
 	// PlainHTTP has the token go over plain HTTP to another machine: something else encrypts there.
 	PlainHTTP bool
 	// ID names the process. Empty: a random one.
 	ID string
-	// Heartbeat is the time between heartbeats. Zero: 5 s. A server takes a worker for offline after
-	// 15 s, as a rule.
+	// Heartbeat is the time between heartbeats. Zero: 5 s. A server takes a worker for offline
+	// after 15 s, as a rule.
 	Heartbeat time.Duration
 	// Retry is the time between attempts to register. Zero: 2 s.
 	Retry time.Duration
@@ -66,8 +66,8 @@ type Config struct {
 	HTTP *http.Client
 }
 
-// ConfigError is a field of [Config] that is of no use. Variable is the environment variable that it
-// was perhaps taken from.
+// ConfigError is a field of [Config] that is of no use. Variable is the environment variable that
+// it was perhaps taken from.
 type ConfigError struct{ Field, Variable, Problem string }
 
 func (e *ConfigError) Error() string {
@@ -88,8 +88,10 @@ type Worker struct {
 
 // New makes a worker.
 func New(config Config) *Worker {
-	config.Registry = strings.TrimRight(cmp.Or(config.Registry, os.Getenv("REGISTRY_URL"), "http://127.0.0.1:7717"), "/")
-	config.URL = strings.TrimRight(cmp.Or(config.URL, os.Getenv("WORKER_URL"), "http://127.0.0.1:0"), "/")
+	config.Registry = strings.TrimRight(cmp.Or(config.Registry, os.Getenv("REGISTRY_URL"),
+		"http://127.0.0.1:7717"), "/")
+	config.URL = strings.TrimRight(cmp.Or(config.URL, os.Getenv("WORKER_URL"),
+		"http://127.0.0.1:0"), "/")
 	config.Token = cmp.Or(config.Token, os.Getenv("REPRISE_TOKEN"))
 	config.ID = cmp.Or(config.ID, "worker-"+strings.ToLower(rand.Text()))
 	config.Heartbeat = cmp.Or(config.Heartbeat, 5*time.Second)
@@ -105,9 +107,9 @@ func New(config Config) *Worker {
 	return &Worker{config: config, services: map[string]service{}}
 }
 
-// Run serves until ctx is canceled. It then removes the worker from the server, waits for calls that
-// run, and gives nil. It registers again and again until the server accepts, and whenever the server
-// does not know it.
+// Run serves until ctx is canceled. It then removes the worker from the server, waits for calls
+// that run, and gives nil. It registers again and again until the server accepts, and whenever the
+// server does not know it.
 func (w *Worker) Run(ctx context.Context) error {
 	if len(w.services) == 0 {
 		return errors.New("the worker offers no service: add one with worker.Handle")
@@ -119,7 +121,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: w, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{Handler: w, ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes: 64 << 10}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	ended := make(chan struct{})
@@ -150,13 +153,15 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) checkRegistry() error {
 	target, err := url.Parse(w.config.Registry)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return &ConfigError{"Registry", "REGISTRY_URL", "the server's URL must be one such as http://127.0.0.1:7717"}
+		return &ConfigError{"Registry", "REGISTRY_URL", "the server's URL must be one such as " +
+			"http://127.0.0.1:7717"}
 	}
 	host := target.Hostname()
 	address, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && address.IsLoopback()
 	if w.config.Token != "" && target.Scheme == "http" && !local && !w.config.PlainHTTP {
-		return fmt.Errorf("the token would go to %s over plain HTTP: use https, or set PlainHTTP if something else encrypts", host)
+		return fmt.Errorf("the token would go to %s over plain HTTP: use https, or set PlainHTTP "+
+			"if something else encrypts", host)
 	}
 	return nil
 }
@@ -165,27 +170,32 @@ func (w *Worker) checkRegistry() error {
 func (w *Worker) listen(ctx context.Context) (net.Listener, string, error) {
 	target, err := url.Parse(w.config.URL)
 	if err != nil || target.Host == "" {
-		return nil, "", &ConfigError{"URL", "WORKER_URL", "the worker's URL must be one such as http://localhost:9000"}
+		return nil, "", &ConfigError{"URL", "WORKER_URL", "the worker's URL must be one such as " +
+			"http://localhost:9000"}
 	}
 	var config net.ListenConfig
 	if w.config.Listen != "" {
 		if target.Port() == "0" {
-			return nil, "", &ConfigError{"URL", "WORKER_URL", "say where the server calls the worker, which listens elsewhere"}
+			return nil, "", &ConfigError{"URL", "WORKER_URL",
+				"say where the server calls the worker, which listens elsewhere"}
 		}
 		listener, err := config.Listen(ctx, "tcp", w.config.Listen)
 		if err != nil {
-			return nil, "", &ConfigError{Field: "Listen", Problem: "the worker cannot listen there: " + err.Error()}
+			return nil, "", &ConfigError{Field: "Listen",
+				Problem: "the worker cannot listen there: " + err.Error()}
 		}
 		return listener, w.config.URL, nil
 	}
-	port := cmp.Or(target.Port(), map[string]string{"http": "80", "https": "443"}[target.Scheme], "0")
+	port := cmp.Or(target.Port(), map[string]string{"http": "80", "https": "443"}[target.Scheme],
+		"0")
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(target.Hostname(), port))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(target.Hostname(), "0"))
 	}
 	if err != nil {
 		return nil, "", &ConfigError{"URL", "WORKER_URL", fmt.Sprintf(
-			"the worker cannot listen there: %v. If something before the worker has this URL, say with Listen "+
+			"the worker cannot listen there: %v. If something before the worker has this URL, "+
+				"say with Listen "+
 				"where the worker itself listens", err)}
 	}
 	_, port, err = net.SplitHostPort(listener.Addr().String())

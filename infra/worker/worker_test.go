@@ -45,7 +45,8 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]bool{"known": known})
 	}
 	select {
-	case g.got <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body):
+	case g.got <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " +
+		string(body):
 	default: // further heartbeats
 	}
 }
@@ -58,7 +59,8 @@ func TestAWorkersLife(t *testing.T) {
 	defer server.Close()
 	taken := httptest.NewServer(http.NotFoundHandler()) // its port is in use
 	defer taken.Close()
-	w := worker.New(worker.Config{Registry: server.URL + "/", URL: taken.URL + "/prefix", Token: "secret", ID: "me",
+	w := worker.New(worker.Config{Registry: server.URL + "/", URL: taken.URL + "/prefix",
+		Token: "secret", ID: "me",
 		Heartbeat: 10 * time.Millisecond, Retry: time.Millisecond})
 	let, came := make(chan struct{}), make(chan struct{})
 	worker.Handle(w, "wait", func(context.Context, any, any) (string, error) {
@@ -71,12 +73,14 @@ func TestAWorkersLife(t *testing.T) {
 	go func() { ended <- w.Run(ctx) }()
 
 	first := <-g.got
-	require.True(t, strings.HasPrefix(first, `POST /v1/workers Bearer secret {"id":"me","url":"http://127.0.0.1:`), first)
+	require.True(t, strings.HasPrefix(first,
+		`POST /v1/workers Bearer secret {"id":"me","url":"http://127.0.0.1:`), first)
 	require.True(t, strings.HasSuffix(first, `/prefix","services":["wait"],"load":0}`), first)
 	require.NotContains(t, first, taken.URL)
 	_, rest, _ := strings.Cut(first, `"url":"`)
 	url, _, _ := strings.Cut(rest, `"`)
-	require.Contains(t, <-g.got, `POST /v1/workers/heartbeat Bearer secret {"id":"me","url":"`+url+`","load":0}`)
+	require.Contains(t, <-g.got,
+		`POST /v1/workers/heartbeat Bearer secret {"id":"me","url":"`+url+`","load":0}`)
 	require.Equal(t, first, <-g.got, "a worker that is not known registers again")
 
 	answered := make(chan string, 1)
@@ -96,7 +100,8 @@ func TestAWorkersLife(t *testing.T) {
 	cancel()
 	close(let)
 	require.NoError(t, <-ended)
-	require.JSONEq(t, `{"result":"done"}`, <-answered, "a call that runs is answered before the worker ends")
+	require.JSONEq(t, `{"result":"done"}`, <-answered, "a call that runs is answered before the "+
+		"worker ends")
 	for !strings.HasPrefix(<-g.got, "DELETE /v1/workers Bearer secret") {
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -106,9 +111,15 @@ func TestAWorkersLife(t *testing.T) {
 func TestServices(t *testing.T) {
 	w := worker.New(worker.Config{LongestBody: 100})
 	type params struct{ By int }
-	worker.Handle(w, "times", func(_ context.Context, n int, p params) (int, error) { return n * p.By, nil })
-	worker.Handle(w, "fails", func(context.Context, any, any) (any, error) { return nil, errors.New("no luck") })
-	worker.Handle(w, "quiet", func(context.Context, any, any) (any, error) { return nil, errors.New("") })
+	worker.Handle(w, "times", func(_ context.Context, n int, p params) (int, error) {
+		return n * p.By, nil
+	})
+	worker.Handle(w, "fails", func(context.Context, any, any) (any, error) {
+		return nil, errors.New("no luck")
+	})
+	worker.Handle(w, "quiet", func(context.Context, any, any) (any, error) {
+		return nil, errors.New("")
+	})
 	worker.Handle(w, "panics", func(context.Context, any, any) (any, error) { panic("ouch") })
 	worker.Handle(w, "odd", func(context.Context, any, any) (any, error) { return func() {}, nil })
 	for _, c := range []struct {
@@ -119,13 +130,18 @@ func TestServices(t *testing.T) {
 		{"POST", "/exec/times", `{"input": 6, "params": {"by": 7}}`, 200, `{"result":42}`},
 		{"POST", "/prefix/exec/times", `{"input": 6, "params": {"by": 7}}`, 200, `{"result":42}`},
 		{"POST", "/exec/times", `{"Input": 6, "more": 1}`, 200, `{"result":0}`},
-		{"POST", "/exec/times", `{"input": "6"}`, 200, `{"result":null,"error":"input: json: cannot unmarshal string into Go value of type int"}`},
-		{"POST", "/exec/times", `[`, 200, `{"result":null,"error":"the call is not a JSON object with input and params"}`},
-		{"POST", "/exec/times", `{"input":"` + strings.Repeat("x", 100) + `"}`, 200, `{"result":null,"error":"the call has more than 100 bytes"}`},
+		{"POST", "/exec/times", `{"input": "6"}`, 200,
+			`{"result":null,"error":"input: json: cannot unmarshal string into Go value of type int"}`},
+		{"POST", "/exec/times", `[`, 200,
+			`{"result":null,"error":"the call is not a JSON object with input and params"}`},
+		{"POST", "/exec/times", `{"input":"` + strings.Repeat("x", 100) + `"}`, 200,
+			`{"result":null,"error":"the call has more than 100 bytes"}`},
 		{"POST", "/exec/fails", `{}`, 200, `{"result":null,"error":"no luck"}`},
-		{"POST", "/exec/quiet", `{}`, 200, `{"result":null,"error":"an error of type *errors.errorString without a text"}`},
+		{"POST", "/exec/quiet", `{}`, 200,
+			`{"result":null,"error":"an error of type *errors.errorString without a text"}`},
 		{"POST", "/exec/panics", `{}`, 200, `{"result":null,"error":"the service panicked: ouch"}`},
-		{"POST", "/exec/odd", `{}`, 200, `{"result":null,"error":"the result is not JSON: json: unsupported type: func()"}`},
+		{"POST", "/exec/odd", `{}`, 200,
+			`{"result":null,"error":"the result is not JSON: json: unsupported type: func()"}`},
 		{"POST", "/exec/none", `{}`, 404, "no service \"none\" here\n"},
 		{"GET", "/exec/times", ``, 405, "a service is called with POST\n"},
 		{"POST", "/", `{}`, 404, "no service \"\" here\n"},
@@ -144,7 +160,9 @@ func TestServices(t *testing.T) {
 
 func TestServicesKnowTheKeyOfTheirCall(t *testing.T) {
 	w := worker.New(worker.Config{})
-	worker.Handle(w, "key", func(ctx context.Context, _, _ any) (string, error) { return worker.IdempotencyKey(ctx), nil })
+	worker.Handle(w, "key", func(ctx context.Context, _, _ any) (string, error) {
+		return worker.IdempotencyKey(ctx), nil
+	})
 	for _, key := range []string{"run/1/7", ""} {
 		call := httptest.NewRequest(http.MethodPost, "/exec/key", strings.NewReader("{}"))
 		call.Header.Set("Idempotency-Key", key)
@@ -157,17 +175,23 @@ func TestServicesKnowTheKeyOfTheirCall(t *testing.T) {
 
 func TestWorkersThatCannotRun(t *testing.T) {
 	for want, config := range map[string]worker.Config{
-		"worker.Config.URL or WORKER_URL: the worker's URL must be one such as http://localhost:9000":        {URL: "localhost"},
-		"worker.Config.Registry or REGISTRY_URL: the server's URL must be one such as http://127.0.0.1:7717": {Registry: "localhost:1"},
-		"worker.Config.Listen: the worker cannot listen there: listen tcp 192.0.2.1:1":                       {URL: "http://localhost:9000", Listen: "192.0.2.1:1"},
-		"worker.Config.URL or WORKER_URL: say where the server calls the worker, which listens elsewhere":    {Listen: "127.0.0.1:0"},
-		"the token would go to example.com over plain HTTP":                                                  {Registry: "http://example.com", Token: "secret"},
-		"worker.Config.URL or WORKER_URL: the worker cannot listen there: listen tcp 192.0.2.1:9000":         {URL: "http://192.0.2.1:9000"},
+		"worker.Config.URL or WORKER_URL: the worker's URL must be one such as " +
+			"http://localhost:9000": {URL: "localhost"},
+		"worker.Config.Registry or REGISTRY_URL: the server's URL must be one such as " +
+			"http://127.0.0.1:7717": {Registry: "localhost:1"},
+		"worker.Config.Listen: the worker cannot listen there: listen tcp 192.0.2.1:1": {URL: "http://localhost:9000", Listen: "192.0.2.1:1"},
+		"worker.Config.URL or WORKER_URL: say where the server calls the worker, which listens " +
+			"elsewhere": {Listen: "127.0.0.1:0"},
+		"the token would go to example.com over plain HTTP":                                          {Registry: "http://example.com", Token: "secret"},
+		"worker.Config.URL or WORKER_URL: the worker cannot listen there: listen tcp 192.0.2.1:9000": {URL: "http://192.0.2.1:9000"},
 	} {
 		w := worker.New(config)
 		worker.Handle(w, "s", func(context.Context, any, any) (any, error) { return nil, nil })
 		require.ErrorContains(t, w.Run(t.Context()), want)
-		require.Panics(t, func() { worker.Handle(w, "s", func(context.Context, any, any) (any, error) { return nil, nil }) })
+		require.Panics(t, func() {
+			worker.Handle(w, "s", func(context.Context, any, any) (any, error) { return nil, nil })
+		})
 	}
-	require.ErrorContains(t, worker.New(worker.Config{}).Run(t.Context()), "the worker offers no service")
+	require.ErrorContains(t, worker.New(worker.Config{}).Run(t.Context()),
+		"the worker offers no service")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain is the language once more, over decoded values and without any bound: what FuzzEval compares
-// with.
+// plain is the language once more, over decoded values and without any bound: what FuzzEval
+// compares with.
 type plain struct{ params, shared, input any }
 
 func decoded(text []byte) (value any) {
@@ -49,7 +49,8 @@ func (p plain) holds(e any) bool {
 		return p.contains(a, b)
 	}
 	order := p.compare(a, b)
-	return map[string]bool{"eq": order == 0, "ne": order != 0, "gt": order > 0, "ge": order >= 0, "lt": order < 0, "le": order <= 0}[operator]
+	return map[string]bool{"eq": order == 0, "ne": order != 0, "gt": order > 0, "ge": order >= 0,
+		"lt": order < 0, "le": order <= 0}[operator]
 }
 
 func (p plain) contains(collection, value any) bool {
@@ -82,8 +83,10 @@ func (p plain) text(v any) string {
 
 func (p plain) value(v any) any {
 	text, _ := v.(string)
-	for root, value := range map[string]any{"$params": p.params, "$shared": p.shared, "$input": p.input} {
-		if rest, is := strings.CutPrefix(text, root); is && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+	for root, value := range map[string]any{"$params": p.params, "$shared": p.shared,
+		"$input": p.input} {
+		if rest, is := strings.CutPrefix(text, root); is &&
+			(rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return p.walk(value, strings.TrimPrefix(rest, "."))
 		}
 	}
@@ -119,7 +122,8 @@ func FuzzEval(f *testing.F) {
 		`{"and": [{"eq": ["$params.a", 1]}, {"not": {"in": ["x", "$shared.b[0].c"]}}]}`, `{"contains": ["$input", {"a": [1, 2]}]}`, `{"gt": ["$params", "$shared"]}`,
 		`{"exists": "$input[0][1].a.b"}`, `{"or": [true, "x", null, {"le": ["1e5", 100000]}]}`, `{"lt": ["-0", 0.0]}`, `{"eq": [[{}, []], "$shared.b"]}`,
 	} {
-		f.Add([]byte(text), []byte(`{"a": 1, "a": "\u0031"}`), []byte(`{"b": [{"c": "xyz"}, -1.5e3, null]}`), []byte(`[ [ 1 , {"a": {"b": true}} ] ]`))
+		f.Add([]byte(text), []byte(`{"a": 1, "a": "\u0031"}`),
+			[]byte(`{"b": [{"c": "xyz"}, -1.5e3, null]}`), []byte(`[ [ 1 , {"a": {"b": true}} ] ]`))
 	}
 	f.Fuzz(func(t *testing.T, text, params, shared, input []byte) {
 		e, problems := Parse(text, "")
@@ -131,8 +135,10 @@ func FuzzEval(f *testing.F) {
 		budget := 10 << 20
 		holds, err := e.Eval(values, &budget)
 		for _, value := range [][]byte{params, shared, input} {
-			// Beyond, it only has to end: encoding/json has a depth, and replaces bytes that are not UTF-8.
-			if err != nil || !json.Valid(value) || !utf8.Valid(value) || !utf8.Valid(text) || bytes.Contains(value, []byte(`\u`)) || bytes.Contains(text, []byte(`\u`)) {
+			// Beyond, it only has to end: encoding/json has a depth, and replaces bytes that are
+			// not UTF-8.
+			if err != nil || !json.Valid(value) || !utf8.Valid(value) || !utf8.Valid(text) ||
+				bytes.Contains(value, []byte(`\u`)) || bytes.Contains(text, []byte(`\u`)) {
 				return
 			}
 		}
@@ -141,13 +147,15 @@ func FuzzEval(f *testing.F) {
 		if first == nil || second == nil {
 			return
 		}
-		require.Equal(t, plain{first, second, decoded(input)}.holds(decoded(text)), holds, "%s\n%s\n%s\n%s", text, params, shared, input)
+		require.Equal(t, plain{first, second, decoded(input)}.holds(decoded(text)), holds,
+			"%s\n%s\n%s\n%s", text, params, shared, input)
 	})
 }
 
 // FuzzLaws: laws that hold for all values.
 func FuzzLaws(f *testing.F) {
-	for _, pair := range [][2]string{{`1`, `"1.0"`}, {`null`, `"null"`}, {`[1, {"a": 2}]`, `[1,{"a":2}]`}, {`"a"`, `"ab"`}, {`1e400`, `-1e400`}} {
+	for _, pair := range [][2]string{{`1`, `"1.0"`}, {`null`, `"null"`},
+		{`[1, {"a": 2}]`, `[1,{"a":2}]`}, {`"a"`, `"ab"`}, {`1e400`, `-1e400`}} {
 		f.Add([]byte(pair[0]), []byte(pair[1]))
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
@@ -164,7 +172,8 @@ func FuzzLaws(f *testing.F) {
 			return holds
 		}
 		pair, swapped := `["$input[0]", "$input[1]"]`, `["$input[1]", "$input[0]"]`
-		equal, less, greater := is(`{"eq": `+pair+`}`), is(`{"lt": `+pair+`}`), is(`{"gt": `+pair+`}`)
+		equal, less, greater := is(`{"eq": `+pair+`}`), is(`{"lt": `+pair+`}`),
+			is(`{"gt": `+pair+`}`)
 		count := 0
 		for _, holds := range []bool{equal, less, greater} {
 			if holds {
@@ -179,6 +188,7 @@ func FuzzLaws(f *testing.F) {
 		require.Equal(t, is(`{"in": `+pair+`}`), is(`{"contains": `+swapped+`}`))
 		require.True(t, is(`{"eq": ["$input[0]", "$input[0]"]}`))
 		require.True(t, is(`{"in": ["$input[1]", "$input"]}`))
-		require.Equal(t, is(`{"not": {"and": [{"lt": `+pair+`}, {"exists": "$input[0]"}]}}`), is(`{"or": [{"ge": `+pair+`}, {"not": {"exists": "$input[0]"}}]}`))
+		require.Equal(t, is(`{"not": {"and": [{"lt": `+pair+`}, {"exists": "$input[0]"}]}}`),
+			is(`{"or": [{"ge": `+pair+`}, {"not": {"exists": "$input[0]"}}]}`))
 	})
 }

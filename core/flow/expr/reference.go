@@ -64,8 +64,8 @@ func (r Reference) In(v Values) []byte {
 	}
 }
 
-// Cost is how many bytes [Reference.In] reads at most. A path is paid for by the value that it begins
-// in, since that is read from its start.
+// Cost is how many bytes [Reference.In] reads at most. A path is paid for by the value that it
+// begins in, since that is read from its start.
 func (r Reference) Cost(v Values) int {
 	return r.Path.Cost(Reference{Root: r.Root, Path: r.Path.head()}.In(v))
 }

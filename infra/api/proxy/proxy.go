@@ -44,7 +44,8 @@ type Config struct {
 func New(config Config) (http.Handler, error) {
 	target, err := url.Parse(config.Address)
 	if err != nil || target.Host == "" {
-		return nil, fmt.Errorf("the address %q is not of the form http://host:port or https://host", config.Address)
+		return nil, fmt.Errorf("the address %q is not of the form http://host:port or https://host",
+			config.Address)
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -57,7 +58,9 @@ func New(config Config) (http.Handler, error) {
 		Transport:     config.Transport,
 		FlushInterval: -1, // at once
 		ErrorLog:      slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
-		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { config.fail(w, r, target.Host, err) },
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			config.fail(w, r, target.Host, err)
+		},
 	}
 	return api.Guard(config.Listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
@@ -65,19 +68,21 @@ func New(config Config) (http.Handler, error) {
 			return
 		}
 		if leads(r.URL.Path) {
-			api.Problem(w, port.Invalid, "the path has a part . or .., and could lead out of the API")
+			api.Problem(w, port.Invalid, "the path has a part . or .., and could lead out of the "+
+				"API")
 			return
 		}
 		if config.LongestBody > 0 {
 			r.Body = http.MaxBytesReader(w, r.Body, config.LongestBody)
 		}
-		_ = http.NewResponseController(w).EnableFullDuplex() // an answer may begin before the body ends
+		// an answer may begin before the body ends
+		_ = http.NewResponseController(w).EnableFullDuplex()
 		forward.ServeHTTP(w, r)
 	})), nil
 }
 
-// withoutCredentials leaves out what says who the caller is, and from which page a browser sends the
-// request: the proxy has judged that.
+// withoutCredentials leaves out what says who the caller is, and from which page a browser sends
+// the request: the proxy has judged that.
 func withoutCredentials(header http.Header) {
 	for name := range header {
 		upper := strings.ToUpper(name)
@@ -85,13 +90,14 @@ func withoutCredentials(header http.Header) {
 			delete(header, name)
 		}
 	}
-	for _, name := range []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Cookie", "Origin", "Referer"} {
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Cookie",
+		"Origin", "Referer"} {
 		header.Del(name)
 	}
 }
 
-// fail answers a request that got no answer from the API. Of one that the API may have performed, the
-// answer is that of a gateway: clients repeat it only where that is safe.
+// fail answers a request that got no answer from the API. Of one that the API may have performed,
+// the answer is that of a gateway: clients repeat it only where that is safe.
 func (c Config) fail(w http.ResponseWriter, r *http.Request, host string, err error) {
 	tooLarge := (*http.MaxBytesError)(nil)
 	switch {
@@ -99,14 +105,17 @@ func (c Config) fail(w http.ResponseWriter, r *http.Request, host string, err er
 		api.Problem(w, port.Unavailable, "the proxy stops, or the caller has gone")
 	case errors.As(err, &tooLarge):
 		api.Problem(w, port.TooLarge, fmt.Sprintf(
-			"the body is longer than the %d bytes that a signed request may have: store a large value elsewhere, and pass where it is", tooLarge.Limit))
+			"the body is longer than the %d bytes that a signed request may have: store a large "+
+				"value elsewhere, and pass where it is", tooLarge.Limit))
 	case c.neverSent(err):
-		api.Problem(w, port.Unavailable, fmt.Sprintf("the proxy does not reach the API at %s: %v", host, err))
+		api.Problem(w, port.Unavailable, fmt.Sprintf("the proxy does not reach the API at %s: %v",
+			host, err))
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadGateway)
 		_ = json.NewEncoder(w).Encode(map[string]string{
-			"message": fmt.Sprintf("the proxy got no answer from the API at %s, which may have done what was asked: %v", host, err)})
+			"message": fmt.Sprintf("the proxy got no answer from the API at %s, which may have "+
+				"done what was asked: %v", host, err)})
 	}
 }
 
@@ -118,7 +127,9 @@ func (c Config) neverSent(err error) bool {
 
 // leads says whether a path could lead out of the folder that the API lies in.
 func leads(path string) bool {
-	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
+	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool {
+		return part == "." || part == ".."
+	})
 }
 
 // Limits of connections.
@@ -131,7 +142,8 @@ const (
 
 // Server makes a server for the handler. [Stop] ends it.
 func Server(handler http.Handler) *http.Server {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: longestHeader, Protocols: &http.Protocols{}}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: longestHeader, Protocols: &http.Protocols{}}
 	server.Protocols.SetHTTP1(true)
 	return server
 }

@@ -54,7 +54,9 @@ func before(t *testing.T, config proxy.Config) string {
 }
 
 // ask sends a request, and gives the status and the body of the answer.
-func ask(t *testing.T, method, address string, headers map[string]string, body io.Reader) (int, string) {
+func ask(
+	t *testing.T, method, address string, headers map[string]string, body io.Reader,
+) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, body)
 	require.NoError(t, err)
@@ -79,17 +81,28 @@ func TestForwards(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.Copy(w, r.Body)
 	})
-	status, text := ask(t, http.MethodPut, address+"/v1/runs/a%2Fb%20c?wait=1s&attribute=z%3D%22%C3%A4%2B%22", map[string]string{
-		"Authorization": "Bearer theirs", "Cookie": "a=b", "X-Amz-Security-Token": "t", "X-Amz-Date": "d", "X-Api-Key": "k", "Proxy-Authorization": "Basic eA==",
-		"Content-Type": "application/json", "Sec-Fetch-Site": "none", "Referer": "http://127.0.0.1/", "Accept-Language": "de"}, strings.NewReader(`{"input":1}`))
+	status, text := ask(t, http.MethodPut,
+		address+"/v1/runs/a%2Fb%20c?wait=1s&attribute=z%3D%22%C3%A4%2B%22", map[string]string{
+			"Authorization":        "Bearer theirs",
+			"Cookie":               "a=b",
+			"X-Amz-Security-Token": "t",
+			"X-Amz-Date":           "d",
+			"X-Api-Key":            "k",
+			"Proxy-Authorization":  "Basic eA==",
+			"Content-Type":         "application/json",
+			"Sec-Fetch-Site":       "none",
+			"Referer":              "http://127.0.0.1/",
+			"Accept-Language":      "de"}, strings.NewReader(`{"input":1}`))
 	require.Equal(t, http.StatusAccepted, status)
 	require.JSONEq(t, `{"input":1}`, text)
-	require.Equal(t, "/prod/v1/runs/a%2Fb%20c?wait=1s&attribute=z%3D%22%C3%A4%2B%22", got.RequestURI)
+	require.Equal(t, "/prod/v1/runs/a%2Fb%20c?wait=1s&attribute=z%3D%22%C3%A4%2B%22",
+		got.RequestURI)
 	require.Equal(t, http.MethodPut, got.Method)
 	require.Equal(t, []string{"Bearer ours"}, got.Header.Values("Authorization"))
 	require.Equal(t, "de", got.Header.Get("Accept-Language"))
 	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
-	for _, name := range []string{"Cookie", "X-Amz-Security-Token", "X-Amz-Date", "X-Api-Key", "Proxy-Authorization", "Sec-Fetch-Site", "Referer", "X-Forwarded-For"} {
+	for _, name := range []string{"Cookie", "X-Amz-Security-Token", "X-Amz-Date", "X-Api-Key",
+		"Proxy-Authorization", "Sec-Fetch-Site", "Referer", "X-Forwarded-For"} {
 		require.Empty(t, got.Header.Values(name), name)
 	}
 }
@@ -154,20 +167,28 @@ func TestLargeBodies(t *testing.T) {
 	require.Len(t, text, len(want)+20<<20)
 }
 
-// A request that is signed has a body of a limited length, and a caller cannot add to the signature.
+// A request that is signed has a body of a limited length, and a caller cannot add to the
+// signature.
 func TestSigns(t *testing.T) {
 	var got []*http.Request
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	signed := signing.New(signing.Config{Region: "eu-west-1", Next: transport, Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "")})
-	address := through(t, proxy.Config{Transport: signed, LongestBody: 100}, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r) })
-	status, text := ask(t, http.MethodPost, address+"/v1/runs", map[string]string{"Authorization": "AWS4-HMAC-SHA256 theirs", "X-Amz-Security-Token": "theirs"}, strings.NewReader(strings.Repeat("x", 100)))
+	signed := signing.New(signing.Config{Region: "eu-west-1", Next: transport,
+		Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", "")})
+	address := through(t, proxy.Config{Transport: signed, LongestBody: 100},
+		func(_ http.ResponseWriter, r *http.Request) {
+			got = append(got, r)
+		})
+	status, text := ask(t, http.MethodPost, address+"/v1/runs",
+		map[string]string{"Authorization": "AWS4-HMAC-SHA256 theirs",
+			"X-Amz-Security-Token": "theirs"}, strings.NewReader(strings.Repeat("x", 100)))
 	require.Equal(t, http.StatusOK, status, text)
 	require.Len(t, got, 1)
 	require.Contains(t, got[0].Header.Get("Authorization"), "Credential=AKIDEXAMPLE/")
 	require.Empty(t, got[0].Header.Get("X-Amz-Security-Token"))
 
-	status, text = ask(t, http.MethodPost, address+"/v1/runs", nil, strings.NewReader(strings.Repeat("x", 101)))
+	status, text = ask(t, http.MethodPost, address+"/v1/runs", nil,
+		strings.NewReader(strings.Repeat("x", 101)))
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
 	require.Contains(t, text, "longer than the 100 bytes")
 	require.Len(t, got, 1)
@@ -177,14 +198,18 @@ func TestSigns(t *testing.T) {
 func TestErrors(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	status, text := ask(t, http.MethodGet, before(t, proxy.Config{Address: gone.URL})+"/v1/runs", nil, nil)
+	status, text := ask(t, http.MethodGet, before(t, proxy.Config{Address: gone.URL})+"/v1/runs",
+		nil, nil)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	problem := client.Problem{}
 	require.NoError(t, json.Unmarshal([]byte(text), &problem))
 	require.Equal(t, port.Unavailable, problem.Code)
-	require.Contains(t, problem.Detail, "the proxy does not reach the API at "+strings.TrimPrefix(gone.URL, "http://"))
+	require.Contains(t, problem.Detail,
+		"the proxy does not reach the API at "+strings.TrimPrefix(gone.URL, "http://"))
 
-	cut := through(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	cut := through(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	})
 	status, text = ask(t, http.MethodPost, cut+"/v1/runs", nil, strings.NewReader("{}"))
 	require.Equal(t, http.StatusBadGateway, status)
 	require.Contains(t, text, `{"message":"the proxy got no answer from the API at`)
@@ -227,7 +252,8 @@ func TestCallerGoesAway(t *testing.T) {
 		close(ended)
 	})
 	ctx, leave := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/v1/runs/r?wait=20s", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/v1/runs/r?wait=20s",
+		nil)
 	require.NoError(t, err)
 	go func() { <-came; leave() }()
 	_, err = http.DefaultTransport.RoundTrip(request)
@@ -239,8 +265,10 @@ func TestCallerGoesAway(t *testing.T) {
 func TestPagesOfOtherSites(t *testing.T) {
 	asked := 0
 	address := through(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) { asked++ })
-	for _, headers := range []map[string]string{{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}} {
-		status, text := ask(t, http.MethodPost, address+"/v1/runs", headers, strings.NewReader("{}"))
+	for _, headers := range []map[string]string{{"Origin": "http://evil.example"},
+		{"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}} {
+		status, text := ask(t, http.MethodPost, address+"/v1/runs", headers,
+			strings.NewReader("{}"))
 		require.Equal(t, http.StatusForbidden, status)
 		require.Contains(t, text, "a request from a page of")
 	}
@@ -253,7 +281,9 @@ func TestPagesOfOtherSites(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, response.StatusCode)
 	require.Zero(t, asked)
 
-	status, _ := ask(t, http.MethodPost, address+"/v1/runs", map[string]string{"Origin": address, "Sec-Fetch-Site": "same-origin"}, strings.NewReader("{}"))
+	status, _ := ask(t, http.MethodPost, address+"/v1/runs",
+		map[string]string{"Origin": address,
+			"Sec-Fetch-Site": "same-origin"}, strings.NewReader("{}"))
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, 1, asked)
 }

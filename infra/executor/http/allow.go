@@ -35,9 +35,9 @@ type netRule struct {
 }
 
 // ParseAllow reads rules. A rule is loopback; an address or a network (10.1.2.3, 10.0.0.0/8,
-// fd00::/8); or a host name (workers.example.com, *.example.com). A colon and a port may follow, with
-// brackets around an IPv6 address. A name allows public addresses alone: the private network of its
-// addresses needs a rule of its own.
+// fd00::/8); or a host name (workers.example.com, *.example.com). A colon and a port may follow,
+// with brackets around an IPv6 address. A name allows public addresses alone: the private network
+// of its addresses needs a rule of its own.
 func ParseAllow(rules []string) (*Allow, error) {
 	a := &Allow{}
 	var errs []error
@@ -49,7 +49,8 @@ func ParseAllow(rules []string) (*Allow, error) {
 	return a, errors.Join(errs...)
 }
 
-var errRule = errors.New("it is loopback, an address, a network such as 10.0.0.0/8, or a host name such " +
+var errRule = errors.New("it is loopback, an address, a network such as 10.0.0.0/8, or a host " +
+	"name such " +
 	"as *.example.com; a colon and a port may follow")
 
 func (a *Allow) add(rule string) error {
@@ -115,7 +116,8 @@ func splitPort(rule string) (string, uint16, error) {
 	return rule[:colon], uint16(port), nil
 }
 
-// isName says whether text is a host name: letters, digits, hyphens and dots, no address in disguise.
+// isName says whether text is a host name: letters, digits, hyphens and dots, no address in
+// disguise.
 func isName(text string) bool {
 	labels := strings.Split(strings.TrimSuffix(text, "."), ".")
 	for _, label := range labels {
@@ -128,8 +130,8 @@ func isName(text string) bool {
 	return strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
 }
 
-// Check says why a worker's URL is not allowed. It resolves a host name. One that cannot be resolved
-// here is let through: the call checks its addresses again.
+// Check says why a worker's URL is not allowed. It resolves a host name. One that cannot be
+// resolved here is let through: the call checks its addresses again.
 func (a *Allow) Check(ctx context.Context, raw string) error {
 	target, err := a.checkURL(raw)
 	if err != nil {
@@ -145,7 +147,8 @@ func (a *Allow) Check(ctx context.Context, raw string) error {
 	}
 	for _, address := range found {
 		if err := a.checkAddress(address, portOf(target)); err != nil {
-			return notAllowed(raw, fmt.Errorf("host %q resolves to an address that is not: %w", host, err))
+			return notAllowed(raw, fmt.Errorf("host %q resolves to an address that is not: %w",
+				host, err))
 		}
 	}
 	return nil
@@ -159,7 +162,8 @@ func notAllowed(raw string, why error) error {
 func (a *Allow) checkURL(raw string) (*url.URL, error) {
 	target, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("the worker's URL cannot be parsed: give one such as http://host:9000")
+		return nil, errors.New("the worker's URL cannot be parsed: give one such as " +
+			"http://host:9000")
 	}
 	if err := a.checkParts(target); err != nil {
 		if target.User != nil { // the error is shown, and credentials are not
@@ -196,7 +200,9 @@ func (a *Allow) checkParts(target *url.URL) error {
 	if !isName(host) {
 		return fmt.Errorf("host %q is neither an address nor a name", host)
 	}
-	if !slices.ContainsFunc(a.names, func(r nameRule) bool { return r.fits(host, portOf(target)) }) {
+	if !slices.ContainsFunc(a.names, func(r nameRule) bool {
+		return r.fits(host, portOf(target))
+	}) {
 		return fmt.Errorf("no rule allows it: the operator can add %q with %s", host, howTo)
 	}
 	return nil
@@ -229,7 +235,8 @@ func (a *Allow) checkAddress(address netip.Addr, port uint16) error {
 		return fmt.Errorf("%s is %s, which is never called", address, why)
 	}
 	if !public(address) && !a.inNet(address, port) {
-		return fmt.Errorf("%s is not public, and no rule allows it: the operator can add it, or its network, with %s", address, howTo)
+		return fmt.Errorf("%s is not public, and no rule allows it: the operator can add it, or "+
+			"its network, with %s", address, howTo)
 	}
 	return nil
 }
@@ -256,8 +263,10 @@ func portOf(target *url.URL) uint16 {
 	return uint16(port)
 }
 
-// metadata are addresses at which clouds tell their machines credentials. The others are link-local.
-var metadata = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+// metadata are addresses at which clouds tell their machines credentials. The others are
+// link-local.
+var metadata = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("fd20:ce::254"),
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16")}
 
 // never says what an address is that no rule can allow; "" if a rule can.
@@ -287,7 +296,8 @@ func embedded(address netip.Addr) bool {
 }
 
 // reserved are networks that are not the internet's, beside those that netip knows.
-var reserved = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4",
+var reserved = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15",
+	"240.0.0.0/4",
 	"fec0::/10", "100::/64")
 
 func public(address netip.Addr) bool {

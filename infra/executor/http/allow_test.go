@@ -8,10 +8,11 @@ import (
 	httpexec "github.com/reprise-run/reprise/infra/executor/http"
 )
 
-// TestTargets: each URL, with the rules of one server, and what a registration of it is told; "" if it
-// is allowed.
+// TestTargets: each URL, with the rules of one server, and what a registration of it is told; "" if
+// it is allowed.
 func TestTargets(t *testing.T) {
-	loopback, private := []string{"loopback"}, []string{"10.0.0.0/8", "[fd00:1::]:9000", "192.168.1.7:80"}
+	loopback, private := []string{"loopback"}, []string{"10.0.0.0/8", "[fd00:1::]:9000",
+		"192.168.1.7:80"}
 	for _, c := range []struct {
 		rules []string
 		url   string
@@ -54,8 +55,10 @@ func TestTargets(t *testing.T) {
 		{loopback, "http://0177.0.0.1:9000", "is neither an address nor a name"},
 		{loopback, "http://lоcalhost", "is neither an address nor a name"}, // a Cyrillic o
 
-		{loopback, "http://169.254.169.254/latest", "169.254.169.254 is a link-local address, which is never called"},
-		{loopback, "http://[::ffff:169.254.169.254]", "is a link-local address, which is never called"},
+		{loopback, "http://169.254.169.254/latest", "169.254.169.254 is a link-local address, " +
+			"which is never called"},
+		{loopback, "http://[::ffff:169.254.169.254]", "is a link-local address, which is never " +
+			"called"},
 		{loopback, "http://[::ffff:a9fe:a9fe]", "is a link-local address, which is never called"},
 		{loopback, "http://[64:ff9b::a9fe:a9fe]", "another one is embedded in"},
 		{loopback, "http://[2002:a9fe:a9fe::1]", "another one is embedded in"},
@@ -77,12 +80,14 @@ func TestTargets(t *testing.T) {
 		{private, "http://11.0.0.1", "no rule allows it"},
 		{private, "http://127.0.0.1", "no rule allows it"},
 
-		{[]string{"*.invalid"}, "http://a.b.invalid:1", ""}, // no name server knows it: the call looks again
+		// no name server knows it: the call looks again
+		{[]string{"*.invalid"}, "http://a.b.invalid:1", ""},
 		{[]string{"*.invalid"}, "http://invalid", "no rule allows it"},
 		{[]string{"*.invalid"}, "http://xinvalid", "no rule allows it"},
 		{[]string{"w.invalid:9000"}, "http://W.invalid:9000", ""},
 		{[]string{"w.invalid:9000"}, "http://w.invalid:9001", "no rule allows it"},
-		{[]string{"localhost"}, "http://localhost:9000", "127.0.0.1 is not public, and no rule allows it"},
+		{[]string{"localhost"}, "http://localhost:9000", "127.0.0.1 is not public, and no rule " +
+			"allows it"},
 		{[]string{"localhost", "127.0.0.0/8", "::1"}, "http://localhost:9000", ""},
 	} {
 		allow, err := httpexec.ParseAllow(c.rules)
@@ -103,10 +108,17 @@ func TestTargets(t *testing.T) {
 
 func TestRulesThatAreRefused(t *testing.T) {
 	for rule, want := range map[string]string{
-		"": "it is loopback, an address", "http://a": "it is loopback", "*": "it is loopback", "a.*": "it is loopback",
-		"a:0": "it is loopback", "a:65536": "it is loopback", "a b": "it is loopback", "a/b": "it is loopback",
+		"":           "it is loopback, an address",
+		"http://a":   "it is loopback",
+		"*":          "it is loopback",
+		"a.*":        "it is loopback",
+		"a:0":        "it is loopback",
+		"a:65536":    "it is loopback",
+		"a b":        "it is loopback",
+		"a/b":        "it is loopback",
 		"2130706433": "it is loopback", "10.0.0.0/33": "it is loopback", "user@a": "it is loopback",
-		"169.254.0.0/16": "is a link-local address, which is never called", "169.254.169.254:80": "never called",
+		"169.254.0.0/16":         "is a link-local address, which is never called",
+		"169.254.169.254:80":     "never called",
 		"::ffff:169.254.169.254": "never called", "0.0.0.0": "never called",
 	} {
 		_, err := httpexec.ParseAllow([]string{"loopback", rule})
@@ -115,7 +127,8 @@ func TestRulesThatAreRefused(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, url := range []string{"http://127.0.0.1:9000/a", "http://[::ffff:169.254.169.254]", "http://0x7f.1", "http://a@b:1"} {
+	for _, url := range []string{"http://127.0.0.1:9000/a", "http://[::ffff:169.254.169.254]",
+		"http://0x7f.1", "http://a@b:1"} {
 		f.Add("10.0.0.0/8", url)
 	}
 	f.Fuzz(func(t *testing.T, rule, url string) {

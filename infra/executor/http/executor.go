@@ -1,9 +1,9 @@
-// Package httpexec performs the activities http:SERVICE, which are calls of services that registered
-// workers offer over HTTP.
+// Package httpexec performs the activities http:SERVICE, which are calls of services that
+// registered workers offer over HTTP.
 //
-// A call is POST URL/exec/SERVICE with {"input": …, "params": …}. A worker answers with
-// {"result": …}, or with {"error": "…"}. Only the body counts, not the status. An answer that is not
-// such an object counts as a failed request: the next worker is tried.
+// A call is POST URL/exec/SERVICE with {"input": …, "params": …}. A worker answers with {"result":
+// …}, or with {"error": "…"}. Only the body counts, not the status. An answer that is not such an
+// object counts as a failed request: the next worker is tried.
 package httpexec
 
 import (
@@ -109,8 +109,8 @@ type errWorker string
 
 func (e errWorker) Error() string { return string(e) }
 
-// try asks the workers in turn. If no worker answers, it also asks those that registered since the list
-// of workers was read. Its error is that the attempt is over.
+// try asks the workers in turn. If no worker answers, it also asks those that registered since the
+// list of workers was read. Its error is that the attempt is over.
 func (e *Executor) try(
 	ctx context.Context, work engine.Work, call flow.Call, workers []*port.Worker, body []byte,
 ) (flow.Answer, error) {
@@ -130,7 +130,8 @@ func (e *Executor) try(
 		if i > 0 && !system.Pause(ctx, time.Duration(call.AttemptDelayMS)*time.Millisecond) {
 			return answer, ctx.Err()
 		}
-		try := flow.Try{WorkerID: worker.ID, WorkerURL: worker.URL, Started: e.config.Clock.Now().UTC()}
+		try := flow.Try{WorkerID: worker.ID, WorkerURL: worker.URL,
+			Started: e.config.Clock.Now().UTC()}
 		result, err := e.ask(ctx, work, worker, body)
 		if ctx.Err() != nil {
 			return answer, ctx.Err()
@@ -142,7 +143,8 @@ func (e *Executor) try(
 		}
 		try.Error = shorten(err.Error())
 		answer.Tries = append(answer.Tries, try)
-		e.config.Logger.WarnContext(ctx, "a worker failed a call", "service", work.Name, "worker", worker.ID,
+		e.config.Logger.WarnContext(ctx, "a worker failed a call", "service", work.Name,
+			"worker", worker.ID,
 			"url", worker.URL, "error", try.Error)
 		if text := errWorker(""); errors.As(err, &text) {
 			answer.Error, reported = string(text), true
@@ -157,7 +159,9 @@ func (e *Executor) try(
 
 // workers are those of a service that are online, in the order in which they are tried. anew: the
 // list that is remembered does not count.
-func (e *Executor) workers(ctx context.Context, service string, byLoad, anew bool) ([]*port.Worker, error) {
+func (e *Executor) workers(
+	ctx context.Context, service string, byLoad, anew bool,
+) ([]*port.Worker, error) {
 	found, recent := e.remembered(service)
 	if anew || !recent || len(found) == 0 {
 		online, err := e.read(ctx)
@@ -174,9 +178,11 @@ func (e *Executor) workers(ctx context.Context, service string, byLoad, anew boo
 	return found, nil
 }
 
-// arrived are the workers of a service that are not among those that were asked. Where lists are not
-// remembered, there are none.
-func (e *Executor) arrived(ctx context.Context, service string, byLoad bool, asked []*port.Worker) ([]*port.Worker, error) {
+// arrived are the workers of a service that are not among those that were asked. Where lists are
+// not remembered, there are none.
+func (e *Executor) arrived(
+	ctx context.Context, service string, byLoad bool, asked []*port.Worker,
+) ([]*port.Worker, error) {
 	if e.config.Remember == 0 {
 		return nil, nil
 	}
@@ -189,7 +195,8 @@ func (e *Executor) arrived(ctx context.Context, service string, byLoad bool, ask
 // read lists the workers of all services, and remembers them: one list serves all calls.
 func (e *Executor) read(ctx context.Context) ([]*port.Worker, error) {
 	now := e.config.Clock.Now()
-	online, err := e.config.Workers.ListWorkers(ctx, port.WorkerQuery{Since: now.Add(-e.config.TTL)})
+	online, err := e.config.Workers.ListWorkers(ctx,
+		port.WorkerQuery{Since: now.Add(-e.config.TTL)})
 	if err == nil && e.config.Remember > 0 {
 		e.mu.Lock()
 		defer e.mu.Unlock()

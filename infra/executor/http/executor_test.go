@@ -62,8 +62,12 @@ func (c *calls) worker(load int64, answer http.HandlerFunc) string {
 func (c *calls) put(url string, load int64, heartbeat time.Time) {
 	c.t.Helper()
 	c.added++
-	require.NoError(c.t, c.registry.PutWorker(c.t.Context(), &port.Worker{ID: fmt.Sprint("w", c.added), URL: url,
-		Services: []string{"a b/ü", "sum"}, Load: load, Heartbeat: heartbeat, Registered: time.Unix(int64(c.added), 0)}))
+	require.NoError(c.t,
+		c.registry.PutWorker(c.t.Context(), &port.Worker{ID: fmt.Sprint("w", c.added), URL: url,
+			Services:   []string{"a b/ü", "sum"},
+			Load:       load,
+			Heartbeat:  heartbeat,
+			Registered: time.Unix(int64(c.added), 0)}))
 }
 
 func says(text string) http.HandlerFunc {
@@ -93,11 +97,14 @@ func TestCallOfAWorker(t *testing.T) {
 	var path, kind, body string
 	url := c.worker(0, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
-		path, kind, body = r.URL.EscapedPath(), r.Method+" "+r.Header.Get("Content-Type"), string(text)
+		path, kind, body = r.URL.EscapedPath(), r.Method+" "+r.Header.Get("Content-Type"),
+			string(text)
 		w.WriteHeader(http.StatusTeapot)
-		_, _ = io.WriteString(w, `{"Result": {"n": 12345678901234567890.10}, "more": 1, "error": ""}`)
+		_, _ = io.WriteString(w,
+			`{"Result": {"n": 12345678901234567890.10}, "more": 1, "error": ""}`)
 	})
-	answer := c.perform(engine.Work{Name: "a b/ü"}, flow.Call{Input: json.RawMessage(`"<x>"`), Params: json.RawMessage(`{"key":"$params.x"}`)})
+	answer := c.perform(engine.Work{Name: "a b/ü"}, flow.Call{Input: json.RawMessage(`"<x>"`),
+		Params: json.RawMessage(`{"key":"$params.x"}`)})
 	require.JSONEq(t, `{"n":12345678901234567890.10}`, string(answer.Result))
 	require.Equal(t, "/exec/a%20b%2F%C3%BC", path)
 	require.Equal(t, "POST application/json", kind)
@@ -111,13 +118,14 @@ func TestCallOfAWorker(t *testing.T) {
 // S4.37: a service without a worker that is online fails at once.
 func TestNoWorker(t *testing.T) {
 	c := newCalls(t)
-	require.Equal(t, flow.Answer{Result: json.RawMessage("null"), Error: "no worker"}, c.call(flow.Call{}))
+	require.Equal(t, flow.Answer{Result: json.RawMessage("null"), Error: "no worker"},
+		c.call(flow.Call{}))
 	c.put("http://127.0.0.1:1", 0, time.Now().Add(-16*time.Second))
 	require.Equal(t, "no worker", c.call(flow.Call{}).Error)
 }
 
-// S4.23: a call tries each worker once. Errors that workers answer with count toward max_attempts, and
-// requests that fail do not.
+// S4.23: a call tries each worker once. Errors that workers answer with count toward max_attempts,
+// and requests that fail do not.
 func TestNextWorkers(t *testing.T) {
 	c := newCalls(t)
 	gone := httptest.NewServer(nil)
@@ -137,7 +145,8 @@ func TestNextWorkers(t *testing.T) {
 	require.Contains(t, answer.Tries[0].Error, "connection refused")
 
 	answer = c.call(flow.Call{MaxAttempts: 1})
-	require.Equal(t, "unsupported op", answer.Error, "a failed request is followed by the next worker")
+	require.Equal(t, "unsupported op", answer.Error, "a failed request is followed by the next "+
+		"worker")
 	require.Len(t, answer.Tries, 2)
 
 	answer = c.call(flow.Call{})
@@ -149,10 +158,12 @@ func TestNextWorkers(t *testing.T) {
 	require.Empty(t, answer.Error)
 	require.JSONEq(t, "7", string(answer.Result))
 	require.Equal(t, "w4: ", errorsOf(answer)[3])
-	require.GreaterOrEqual(t, answer.Tries[3].Started.Sub(answer.Tries[0].Started), 90*time.Millisecond)
+	require.GreaterOrEqual(t, answer.Tries[3].Started.Sub(answer.Tries[0].Started),
+		90*time.Millisecond)
 }
 
-// S4.23 S4.58: without weighted_by_load the first to register is asked first, else the least loaded.
+// S4.23 S4.58: without weighted_by_load the first to register is asked first, else the least
+// loaded.
 func TestLoad(t *testing.T) {
 	c := newCalls(t)
 	for i, load := range []int64{9, 3, 3, 0} {
@@ -183,8 +194,8 @@ func TestLoadBetweenHeartbeats(t *testing.T) {
 	require.Empty(t, (<-ended).Error+(<-ended).Error)
 }
 
-// TestHostileWorkers: an answer that is not a worker's counts as a failed request, and the next worker
-// is tried. What it says is not repeated: it may be that of a service which is not a worker.
+// TestHostileWorkers: an answer that is not a worker's counts as a failed request, and the next
+// worker is tried. What it says is not repeated: it may be that of a service which is not a worker.
 func TestHostileWorkers(t *testing.T) {
 	var redirected atomic.Bool
 	secret := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -196,15 +207,20 @@ func TestHostileWorkers(t *testing.T) {
 		answer http.HandlerFunc
 		error  string
 	}{
-		"not JSON":     {says("<html>secret</html>"), "the answer, of status 200, is not a JSON object"},
-		"not found":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret", http.StatusNotFound) }, "of status 404"},
+		"not JSON": {says("<html>secret</html>"), "the answer, of status 200, is not a JSON " +
+			"object"},
+		"not found": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "secret", http.StatusNotFound)
+		}, "of status 404"},
 		"empty":        {says(""), "is not a JSON object"},
 		"an array":     {says(`["secret"]`), "is not a JSON object"},
 		"two values":   {says(`{"result":1}{"result":"secret"}`), "is not a JSON object"},
 		"error object": {says(`{"error":{"secret":1}}`), "is not a JSON object"},
 		"not UTF-8":    {says("{\"result\":\"\xff secret\"}"), "is not a JSON object"},
-		"deep":         {says(`{"result":` + strings.Repeat("[", 6000) + strings.Repeat("]", 6000) + `}`), "nested more than 5000 levels"},
-		"huge":         {says(`{"result":"` + strings.Repeat("secret", 1000) + `"}`), "the answer has more than 1000 bytes"},
+		"deep": {says(`{"result":` + strings.Repeat("[", 6000) + strings.Repeat("]", 6000) +
+			`}`), "nested more than 5000 levels"},
+		"huge": {says(`{"result":"` + strings.Repeat("secret", 1000) + `"}`),
+			"the answer has more than 1000 bytes"},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			for {
 				if _, err := io.WriteString(w, strings.Repeat("secret", 1000)); err != nil {
@@ -218,17 +234,22 @@ func TestHostileWorkers(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, secret.URL, http.StatusTemporaryRedirect)
 		}, "it redirects, which is refused"},
-		"see other": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, secret.URL, http.StatusSeeOther) }, "it redirects, which is refused"},
+		"see other": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, secret.URL, http.StatusSeeOther)
+		}, "it redirects, which is refused"},
 		"slow": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, `{"result":`)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		}, "no answer in time"},
 		"silent": {func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that its caller is gone
+			// else the server does not see that its caller is gone
+			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
 		}, "no answer in time"},
-		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"hangs up": {func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
+		}, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := newCalls(t, func(config *httpexec.Config) {
@@ -257,15 +278,18 @@ func TestRulesHoldAtEachCall(t *testing.T) {
 		host  string
 		error string
 	}{
-		"no rules":             {nil, "127.0.0.1", "no rule allows it"},
-		"a name becomes local": {[]string{"localhost"}, "localhost", "is not public, and no rule allows it"},
+		"no rules": {nil, "127.0.0.1", "no rule allows it"},
+		"a name becomes local": {[]string{"localhost"}, "localhost",
+			"is not public, and no rule allows it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allow, err := httpexec.ParseAllow(c.rules)
 			require.NoError(t, err)
 			calls := newCalls(t, func(config *httpexec.Config) { config.Allow = allow })
 			called := false
-			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
+			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				called = true
+			}))
 			defer server.Close()
 			_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 			require.NoError(t, err)
@@ -278,8 +302,8 @@ func TestRulesHoldAtEachCall(t *testing.T) {
 	}
 }
 
-// TestTimeOfACall: the call's own time limit is that of each request, and the tries are known when it
-// is over.
+// TestTimeOfACall: the call's own time limit is that of each request, and the tries are known when
+// it is over.
 func TestTimeOfACall(t *testing.T) {
 	c := newCalls(t)
 	c.worker(0, func(_ http.ResponseWriter, r *http.Request) {
@@ -288,7 +312,8 @@ func TestTimeOfACall(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	result, err := c.executor.Perform(ctx, engine.Work{Name: "sum", Input: history.Payload(`{}`), Timeout: 300 * time.Millisecond})
+	result, err := c.executor.Perform(ctx, engine.Work{Name: "sum", Input: history.Payload(`{}`),
+		Timeout: 300 * time.Millisecond})
 	require.NoError(t, err)
 	require.Contains(t, string(result), "no answer in time")
 	ctx, cancel = context.WithCancel(t.Context())
@@ -298,8 +323,10 @@ func TestTimeOfACall(t *testing.T) {
 }
 
 func TestInputsThatAreNotCalls(t *testing.T) {
-	_, err := newCalls(t).executor.Perform(t.Context(), engine.Work{Name: "sum", Input: history.Payload(`[1]`)})
-	require.ErrorContains(t, err, `the input of a call of service "sum" must have the members input and params`)
+	_, err := newCalls(t).executor.Perform(t.Context(),
+		engine.Work{Name: "sum", Input: history.Payload(`[1]`)})
+	require.ErrorContains(t, err,
+		`the input of a call of service "sum" must have the members input and params`)
 	require.True(t, history.FailureOf(err).NonRetryable)
 }
 
@@ -310,7 +337,9 @@ type listings struct {
 	fails error
 }
 
-func (l *listings) ListWorkers(ctx context.Context, query port.WorkerQuery) ([]*port.Worker, error) {
+func (l *listings) ListWorkers(
+	ctx context.Context, query port.WorkerQuery,
+) ([]*port.Worker, error) {
 	l.count++
 	if l.fails != nil {
 		return nil, l.fails
@@ -318,7 +347,8 @@ func (l *listings) ListWorkers(ctx context.Context, query port.WorkerQuery) ([]*
 	return l.Workers.ListWorkers(ctx, query)
 }
 
-// TestTheListIsRemembered: on AWS, workers are listed each few seconds, not for each call or service.
+// TestTheListIsRemembered: on AWS, workers are listed each few seconds, not for each call or
+// service.
 func TestTheListIsRemembered(t *testing.T) {
 	read := &listings{}
 	c := newCalls(t, func(config *httpexec.Config) {
@@ -343,12 +373,13 @@ func TestTheRegistryIsDown(t *testing.T) {
 	require.Empty(t, c.call(flow.Call{}).Error)
 	read.fails = errors.New("throttled")
 	require.Empty(t, c.call(flow.Call{}).Error)
-	_, err := c.executor.Perform(t.Context(), engine.Work{Name: "other", Input: history.Payload(`{}`)})
+	_, err := c.executor.Perform(t.Context(),
+		engine.Work{Name: "other", Input: history.Payload(`{}`)})
 	require.ErrorContains(t, err, `the workers of service "other" were not listed: throttled`)
 }
 
-// TestWorkersThatArrive: where all workers of a remembered list have gone, those that registered since
-// get the call.
+// TestWorkersThatArrive: where all workers of a remembered list have gone, those that registered
+// since get the call.
 func TestWorkersThatArrive(t *testing.T) {
 	c := newCalls(t, func(config *httpexec.Config) { config.Remember = time.Hour })
 	old := httptest.NewServer(says(`{"result": 1}`))

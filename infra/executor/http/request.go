@@ -45,9 +45,9 @@ func orNull(value json.RawMessage) json.RawMessage {
 // time. With fewer, a busy server would open connections all the time.
 const mostKept = 1000
 
-// newClient makes a client that connects to allowed addresses alone. The check is made of each address
-// that a name resolved to, at the moment of connecting: a name that changes gains nothing. It uses no
-// proxy, follows no redirect and unpacks nothing.
+// newClient makes a client that connects to allowed addresses alone. The check is made of each
+// address that a name resolved to, at the moment of connecting: a name that changes gains nothing.
+// It uses no proxy, follows no redirect and unpacks nothing.
 func newClient(allow *Allow) *http.Client {
 	dialer := &net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second,
 		Control: func(_, address string, _ syscall.RawConn) error {
@@ -62,7 +62,8 @@ func newClient(allow *Allow) *http.Client {
 			MaxIdleConns: mostKept, MaxIdleConnsPerHost: mostKept, IdleConnTimeout: time.Minute,
 			TLSHandshakeTimeout: 3 * time.Second, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("it redirects, which is refused: register the URL that it redirects to")
+			return errors.New("it redirects, which is refused: register the URL that it " +
+				"redirects to")
 		},
 	}
 }
@@ -73,7 +74,8 @@ func (e *Executor) ask(
 	ctx context.Context, work engine.Work, worker *port.Worker, body []byte,
 ) (json.RawMessage, error) {
 	defer e.occupy(worker.URL)()
-	base, err := e.config.Allow.checkURL(worker.URL) // the rules may have changed since it registered
+	// the rules may have changed since it registered
+	base, err := e.config.Allow.checkURL(worker.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +146,8 @@ func plain(err error) error {
 func decode(text []byte, status int) (json.RawMessage, error) {
 	answer := response{}
 	if err := json.Unmarshal(text, &answer); err != nil || !utf8.Valid(text) {
-		return nil, fmt.Errorf("the answer, of status %d, is not a JSON object with result or error", status)
+		return nil, fmt.Errorf(
+			"the answer, of status %d, is not a JSON object with result or error", status)
 	}
 	if answer.Error != "" {
 		return nil, errWorker(shorten(answer.Error))
