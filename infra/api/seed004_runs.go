@@ -73,11 +73,10 @@ func (c *call) allRows(summary *port.Summary) ([]flow.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	for generation := summary.Generation - 1; generation > 0 && len(rows) > 0 && rows[0].ID > 1; generation-- {
+	generation := summary.Generation - 1
+	for ; generation > 0 && len(rows) > 0 && rows[0].ID > 1; generation-- {
 		earlier, err := c.rowsOf(summary.Run, generation)
-		if port.CodeOf(err) == port.NotFound && err != nil {
-			break // the log is deleted
-		} else if err != nil {
+		if err != nil {
 			return nil, err
 		}
 		first := rows[0].ID
@@ -87,7 +86,7 @@ func (c *call) allRows(summary *port.Summary) ([]flow.Row, error) {
 	return rows, nil
 }
 
-// rowsOf are the rows that a generation keeps.
+// rowsOf are the rows that a generation keeps; none if its log is deleted.
 func (c *call) rowsOf(run string, generation int) (rows []flow.Row, err error) {
 	for more, after := true, 0; more; {
 		ask, err := history.Encode(flow.Page{After: after})
@@ -96,7 +95,7 @@ func (c *call) rowsOf(run string, generation int) (rows []flow.Row, err error) {
 		}
 		answer, err := c.engine.QueryGeneration(c.r.Context(), run, generation, flow.RowsQuery.Name(), ask)
 		code := port.CodeOf(err)
-		if err != nil && (code == port.Blocked || code == port.Unavailable) {
+		if err != nil && (code == port.Blocked || code == port.Unavailable || code == port.NotFound) {
 			return rows, nil
 		} else if err != nil {
 			return nil, err

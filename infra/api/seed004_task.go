@@ -98,7 +98,8 @@ func seedGetTask(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answerSeed(c.taskOf(summary, true))
+	run := seenRunOf(summary)
+	return c.answerSeed(c.taskOf(run, c.taskStatus(summary), true))
 }
 
 // task finds a run of a flow.
@@ -110,39 +111,67 @@ func (c *call) task(id string) (*port.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.isTask(summary) {
+	if !c.isTask(summary, map[string]bool{}) {
 		return nil, port.Errorf(port.NotFound, "the run %q is not a run of a published flow", id)
 	}
 	return summary, nil
 }
 
-// isTask says whether a run is one of a published flow.
-func (c *call) isTask(summary *port.Summary) bool {
+// isTask says whether a run is one of a published flow. known are the versions that the request has
+// read: whether each is a flow.
+func (c *call) isTask(summary *port.Summary, known map[string]bool) bool {
 	if summary.Definition == 0 {
 		return false
 	}
-	version, err := c.engine.Version(c.r.Context(), summary.Workflow, summary.Definition)
-	return err == nil && version.Kind == flowKind
+	id := versionID(summary.Workflow, summary.Definition)
+	is, read := known[id]
+	if !read {
+		version, err := c.engine.Version(c.r.Context(), summary.Workflow, summary.Definition)
+		is = err == nil && version.Kind == flowKind
+		known[id] = is
+	}
+	return is
+}
+
+// seenRun is a run with the state that it has published.
+type seenRun struct {
+	*port.Summary
+	state flow.State
+}
+
+func seenRunOf(summary *port.Summary) seenRun {
+	run := seenRun{Summary: summary}
+	if len(summary.State) > 0 {
+		_ = json.Unmarshal(summary.State, &run.state) // what cannot be read is shown as nothing
+	}
+	return run
+}
+
+// updatedAt is when the run was seen to change last.
+func (r seenRun) updatedAt() time.Time {
+	switch {
+	case !r.Closed.IsZero():
+		return r.Closed
+	case r.state.Changed.After(r.Started):
+		return r.state.Changed
+	}
+	return r.Started
 }
 
 // taskOf shows a run. whole: the members of the shared state that the run did not publish are asked
 // for.
-func (c *call) taskOf(summary *port.Summary, whole bool) *seedTask {
-	state := flow.State{}
-	if len(summary.State) > 0 {
-		_ = json.Unmarshal(summary.State, &state) // what cannot be read is shown as nothing
-	}
-	task := &seedTask{ID: summary.Run,
-		FlowVersionID: versionID(summary.Workflow, summary.Definition),
-		Status:        c.taskStatus(summary),
-		ParamsJSON:    shownParams(summary.Input), SharedJSON: c.sharedOf(summary, state, whole),
-		CurrentNodeKey: state.Node, LastAction: state.Action, StepCount: state.Steps,
+func (c *call) taskOf(run seenRun, status string, whole bool) *seedTask {
+	task := &seedTask{ID: run.Run,
+		FlowVersionID: versionID(run.Workflow, run.Definition),
+		Status:        status,
+		ParamsJSON:    shownParams(run.Input), SharedJSON: c.sharedOf(run, whole),
+		CurrentNodeKey: run.state.Node, LastAction: run.state.Action, StepCount: run.state.Steps,
 		RetryStateJSON: "{}",
-		CreatedAt:      summary.Started.Unix(), UpdatedAt: updatedAt(summary).Unix()}
-	if len(state.Path) > 0 {
-		task.CurrentNodeKey = state.Path[0] // the node of the flow itself, not of its subflow
+		CreatedAt:      run.Started.Unix(), UpdatedAt: run.updatedAt().Unix()}
+	if len(run.state.Path) > 0 {
+		task.CurrentNodeKey = run.state.Path[0] // the node of the flow itself, not of its subflow
 	}
-	if summary.Status.Closed() {
+	if run.Status.Closed() {
 		task.CurrentNodeKey = ""
 	}
 	return task
@@ -175,18 +204,6 @@ func statusOfSummary(summary *port.Summary) string {
 	return taskRunning
 }
 
-// updatedAt is when a run was seen to change last.
-func updatedAt(summary *port.Summary) time.Time {
-	var state struct{ Changed time.Time }
-	switch {
-	case !summary.Closed.IsZero():
-		return summary.Closed
-	case json.Unmarshal(summary.State, &state) == nil && state.Changed.After(summary.Started):
-		return state.Changed
-	}
-	return summary.Started
-}
-
 // shownParams are the params that a task was started with. Where the flow has continued as new, its
 // input contains them.
 func shownParams(input history.Payload) string {
@@ -203,13 +220,14 @@ func shownParams(input history.Payload) string {
 }
 
 // sharedOf is the shared state as JSON. A run that cannot answer shows what it has published.
-func (c *call) sharedOf(summary *port.Summary, state flow.State, whole bool) string {
+func (c *call) sharedOf(run seenRun, whole bool) string {
+	state := run.state
 	omits := len(state.Omitted) > 0 || state.More > 0
 	switch {
-	case summary.Status == history.Completed && len(summary.Result) > 0:
-		return string(summary.Result)
+	case run.Status == history.Completed && len(run.Result) > 0:
+		return string(run.Result)
 	case omits && whole:
-		answer, err := c.engine.Query(c.r.Context(), summary.Run, flow.StateQuery.Name(), nil)
+		answer, err := c.engine.Query(c.r.Context(), run.Run, flow.StateQuery.Name(), nil)
 		if err == nil {
 			_ = json.Unmarshal(answer, &state)
 		}
@@ -241,19 +259,22 @@ func seedListTasks(c *call) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(runs, func(a, b *port.Summary) int {
-		return updatedAt(b).Compare(updatedAt(a))
+	slices.SortStableFunc(runs, func(a, b seenRun) int {
+		return b.updatedAt().Compare(a.updatedAt())
 	})
-	tasks, length := []*seedTask{}, 0
-	for _, summary := range runs {
+	tasks, length, flows := []*seedTask{}, 0, map[string]bool{}
+	for _, run := range runs {
 		if len(tasks) == mostTasks {
 			break
 		}
-		if (status == "" || status == c.taskStatus(summary)) && c.isTask(summary) {
-			if summary, err = c.whole(summary); err != nil {
+		if !c.isTask(run.Summary, flows) {
+			continue
+		}
+		if has := c.taskStatus(run.Summary); status == "" || status == has {
+			if run, err = c.whole(run); err != nil {
 				return err
 			}
-			task := c.taskOf(summary, false)
+			task := c.taskOf(run, has, false)
 			length += lengthOf(task)
 			if most := c.config.LongestAnswer; most > 0 && length > most {
 				break
@@ -284,7 +305,7 @@ func statusOfRuns(status string) history.Status {
 	return ""
 }
 
-func (c *call) newestRuns(status history.Status) (runs []*port.Summary, err error) {
+func (c *call) newestRuns(status history.Status) (runs []seenRun, err error) {
 	query := port.ListQuery{Status: status, Limit: engine.LongestPage}
 	for scanned := 0; scanned < mostScanned; {
 		page, next, err := c.engine.List(c.r.Context(), query)
@@ -294,7 +315,7 @@ func (c *call) newestRuns(status history.Status) (runs []*port.Summary, err erro
 		scanned += max(len(page), 1)
 		for _, summary := range page {
 			if summary.Definition > 0 {
-				runs = append(runs, summary)
+				runs = append(runs, seenRunOf(summary))
 			}
 		}
 		if query.Cursor = next; next == "" {
@@ -306,17 +327,17 @@ func (c *call) newestRuns(status history.Status) (runs []*port.Summary, err erro
 
 // whole is a run of a listing with the values that the listing left out, if they are short enough to
 // be shown beside others.
-func (c *call) whole(summary *port.Summary) (*port.Summary, error) {
-	if len(summary.Large) == 0 {
-		return summary, nil
+func (c *call) whole(run seenRun) (seenRun, error) {
+	if len(run.Large) == 0 {
+		return run, nil
 	}
-	read, err := c.engine.Get(c.r.Context(), summary.Run)
+	read, err := c.engine.Get(c.r.Context(), run.Run)
 	if port.CodeOf(err) == port.NotFound {
-		return summary, nil // its time of retention is over
+		return run, nil // its time of retention is over
 	} else if err != nil {
-		return nil, err
+		return run, err
 	}
-	return read.LeaveOut(port.LongestShown), nil
+	return seenRunOf(read.LeaveOut(port.LongestShown)), nil
 }
 
 // seedSignal writes a key of the shared state. Once it is answered, the state has the value, if the
