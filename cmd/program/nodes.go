@@ -151,7 +151,7 @@ func loggedCalls(ctx context.Context, server *client.Client, run *wire.Summary, 
 
 // callsOf reads the calls of one generation's log, by the ids of their activities.
 func callsOf(ctx context.Context, server *client.Client, run string, generation int) (map[string]*nodeRun, error) {
-	calls, open := map[string]*nodeRun{}, map[int64]*openCall{}
+	logged := &flow.LoggedCalls{}
 	for after := 0; ; {
 		page, err := server.History(ctx, run, generation, after)
 		if err != nil {
@@ -162,66 +162,22 @@ func callsOf(ctx context.Context, server *client.Client, run string, generation 
 			if err != nil {
 				return nil, fmt.Errorf("generation %d of run %q: %w", generation, run, err)
 			}
-			for _, event := range record.Events {
-				if resolved, is := event.(*history.ActivityResolved); is {
-					open[resolved.Seq].end(resolved, record.Time)
-				}
-			}
-			for _, command := range record.Commands {
-				if scheduled, is := command.(*history.ScheduleActivity); is {
-					if call := begunCall(scheduled, record.Time); call != nil {
-						open[scheduled.Seq()], calls[scheduled.ID] = call, call.nodeRun
-					}
-				}
-			}
+			logged.Add(record)
 		}
 		if after = page.Next; after == 0 {
-			return calls, nil
+			break
 		}
 	}
-}
-
-// openCall is a call while the log is read.
-type openCall struct {
-	*nodeRun
-	service bool // of HTTP workers
-}
-
-// begunCall makes the run of a call from its command; nil if the activity is not a call of a flow.
-func begunCall(scheduled *history.ScheduleActivity, at time.Time) *openCall {
-	call, is := flow.ParseCall(scheduled.ID)
-	if !is {
-		return nil
-	}
-	return &openCall{service: strings.HasPrefix(scheduled.Activity, flow.HTTP), nodeRun: &nodeRun{Row: flow.Row{Node: call.Node, Path: call.Path,
-		Branch: call.Branch, Attempt: call.Attempt, Status: running, Started: at, Call: scheduled.ID}}}
-}
-
-// end takes the answer of a call. A result that a page of the log leaves out tells no workers.
-func (c *openCall) end(resolved *history.ActivityResolved, at time.Time) {
-	if c == nil {
-		return
-	}
-	c.Status, c.Finished, c.Worker = flow.RowOK, at, resolved.Worker
-	answer := flow.Answer{}
-	if c.service && json.Unmarshal(resolved.Result, &answer) == nil {
-		if c.Tries = answer.Tries; len(c.Tries) > 0 {
-			c.Worker = c.Tries[len(c.Tries)-1].WorkerID
+	calls := map[string]*nodeRun{}
+	for id, call := range logged.ByID { // order-insensitive: each on its own
+		node := &nodeRun{Row: call.Row(), Tries: call.Answer().Tries}
+		node.Worker, _ = call.Worker()
+		if node.Status == "" {
+			node.Status = running
 		}
-		c.fail(answer.Error)
+		calls[id] = node
 	}
-	if failure := resolved.Failure; failure != nil {
-		c.fail(failure.Error())
-		if failure.FailureKind == history.Cancel {
-			c.Status = flow.RowCanceled
-		}
-	}
-}
-
-func (c *openCall) fail(text string) {
-	if text != "" {
-		c.Status, c.Error = flow.RowError, text
-	}
+	return calls, nil
 }
 
 // write writes the node runs as a table.

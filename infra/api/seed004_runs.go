@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/history"
@@ -50,16 +49,11 @@ func seedNodeRuns(c *call) error {
 	if err != nil {
 		return err
 	}
-	for i := range rows {
-		if made := calls.byID[rows[i].Call]; made != nil {
-			made.named = true
-		}
-	}
-	rows = append(rows, calls.unnamed()...)
+	rows = append(rows, unnamed(calls, rows)...)
 	slices.SortStableFunc(rows, func(a, b flow.Row) int { return a.Started.Compare(b.Started) })
 	runs := make([]seedNodeRun, len(rows))
 	for i, row := range rows {
-		runs[i] = seedNodeRunOf(row, calls.byID[row.Call])
+		runs[i] = seedNodeRunOf(row, calls.ByID[row.Call])
 		runs[i].ID, runs[i].Task = fmt.Sprintf("%s.%d", id, i+1), id
 	}
 	return c.answerSeed(runs)
@@ -114,26 +108,9 @@ func (c *call) rowsOf(run string, generation int) (rows []flow.Row, err error) {
 	return rows, nil
 }
 
-// loggedCall is a call of a service in a run's log.
-type loggedCall struct {
-	id        string
-	parsed    flow.ParsedCall
-	scheduled *history.ScheduleActivity
-	begun     time.Time
-	resolved  *history.ActivityResolved // nil: it runs
-	ended     time.Time
-	named     bool // by a row, or by a later call with its id
-}
-
-type loggedCalls struct {
-	byID  map[string]*loggedCall
-	all   []*loggedCall // in the order of the log
-	bySeq map[int64]*loggedCall
-}
-
 // callsOf reads the calls of all generations that still have logs.
-func (c *call) callsOf(summary *port.Summary) (*loggedCalls, error) {
-	found := &loggedCalls{byID: map[string]*loggedCall{}, bySeq: map[int64]*loggedCall{}}
+func (c *call) callsOf(summary *port.Summary) (*flow.LoggedCalls, error) {
+	found := &flow.LoggedCalls{}
 	for generation := 1; generation <= summary.Generation; generation++ {
 		err := c.addCalls(found, summary.Run, generation)
 		if err != nil && port.CodeOf(err) != port.NotFound {
@@ -144,7 +121,7 @@ func (c *call) callsOf(summary *port.Summary) (*loggedCalls, error) {
 }
 
 // addCalls reads one generation. The call holds memory for all records so far.
-func (c *call) addCalls(found *loggedCalls, run string, generation int) error {
+func (c *call) addCalls(found *flow.LoggedCalls, run string, generation int) error {
 	for after := 0; ; {
 		size, err := c.engine.SizeOfRecords(c.r.Context(), run, generation, after)
 		if err != nil {
@@ -160,73 +137,24 @@ func (c *call) addCalls(found *loggedCalls, run string, generation int) error {
 			return err
 		}
 		for _, record := range records {
-			found.add(record)
+			found.Add(record)
 		}
 		after = records[len(records)-1].Number
 	}
 }
 
-func (l *loggedCalls) add(record *history.Record) {
-	for _, event := range record.Events {
-		if answer, is := event.(*history.ActivityResolved); is {
-			if made := l.bySeq[answer.Seq]; made != nil {
-				made.resolved, made.ended = answer, record.Time
-			}
-		}
-	}
-	for _, command := range record.Commands {
-		scheduled, is := command.(*history.ScheduleActivity)
-		if !is {
-			continue
-		}
-		parsed, is := flow.ParseCall(scheduled.ID)
-		if !is {
-			delete(l.bySeq, scheduled.Seq())
-			continue
-		}
-		made := &loggedCall{
-			id: scheduled.ID, parsed: parsed, scheduled: scheduled, begun: record.Time}
-		if before := l.byID[made.id]; before != nil { // a reset has repeated it
-			before.named = true
-		}
-		l.byID[made.id], l.bySeq[scheduled.Seq()] = made, made
-		l.all = append(l.all, made)
-	}
-}
-
 // unnamed makes rows of the calls that have ended, and that no row names.
-func (l *loggedCalls) unnamed() (rows []flow.Row) {
-	for _, made := range l.all {
-		if made.named || made.resolved == nil {
-			continue
+func unnamed(calls *flow.LoggedCalls, rows []flow.Row) (more []flow.Row) {
+	named := map[string]bool{}
+	for _, row := range rows {
+		named[row.Call] = true
+	}
+	for _, made := range calls.All {
+		if made.Resolved != nil && !made.Repeated && !named[made.Scheduled.ID] {
+			more = append(more, made.Row())
 		}
-		row := flow.Row{Node: made.parsed.Node, Path: made.parsed.Path, Branch: made.parsed.Branch,
-			Attempt: made.parsed.Attempt, Status: flow.RowOK, Call: made.id,
-			Started: made.begun, Finished: made.ended}
-		if row.Error = made.failure(); row.Error != "" {
-			row.Status = flow.RowError
-		}
-		rows = append(rows, row)
 	}
-	return rows
-}
-
-// http says whether the call is one of an HTTP worker.
-func (l *loggedCall) http() bool { return strings.HasPrefix(l.scheduled.Activity, flow.HTTP) }
-
-// answer is what a worker answered; nothing if the call is not of one, or has not ended.
-func (l *loggedCall) answer() (answer flow.Answer) {
-	if l.http() && l.resolved != nil {
-		_ = json.Unmarshal(l.resolved.Result, &answer) // nothing: the failure says why
-	}
-	return answer
-}
-
-func (l *loggedCall) failure() string {
-	if failure := l.resolved.Failure; failure != nil {
-		return failure.Error()
-	}
-	return l.answer().Error
+	return more
 }
 
 // prepared says which branch of a node, or which node of its subflow, a node run is.
@@ -237,7 +165,7 @@ type prepared struct {
 
 // seedNodeRunOf shows a row, and its call if it is one. Rows inside a subflow are those of the
 // outermost node.
-func seedNodeRunOf(row flow.Row, made *loggedCall) seedNodeRun {
+func seedNodeRunOf(row flow.Row, made *flow.LoggedCall) seedNodeRun {
 	run := seedNodeRun{Node: row.Node, Attempt: row.Attempt, Status: row.Status,
 		Error: row.Error, Action: row.Action,
 		Started: row.Started.Unix(), Finished: row.Finished.Unix(),
@@ -250,31 +178,25 @@ func seedNodeRunOf(row flow.Row, made *loggedCall) seedNodeRun {
 	text, _ := history.Marshal(prep) // two strings
 	run.PrepJSON = string(text)
 	if made != nil {
-		made.show(&run)
+		run.show(made)
 	}
 	return run
 }
 
 // show adds what the log says of a call.
-func (l *loggedCall) show(run *seedNodeRun) {
-	run.ExecInputJSON = inputJSON(json.RawMessage(l.scheduled.Input), nil)
+func (r *seedNodeRun) show(made *flow.LoggedCall) {
+	r.ExecInputJSON = inputJSON(json.RawMessage(made.Scheduled.Input), nil)
 	var sent flow.Call
-	if l.http() && json.Unmarshal(l.scheduled.Input, &sent) == nil {
-		run.ExecInputJSON = inputJSON(sent.Input, sent.Params)
+	if made.HTTP() && json.Unmarshal(made.Scheduled.Input, &sent) == nil {
+		r.ExecInputJSON = inputJSON(sent.Input, sent.Params)
 	}
-	if l.resolved == nil {
+	r.WorkerID, r.WorkerURL = made.Worker()
+	if made.Resolved == nil || r.Status != flow.RowOK {
 		return
 	}
-	run.WorkerID, run.ExecOutput = l.resolved.Worker, string(l.resolved.Result)
-	if l.http() {
-		answer := l.answer()
-		run.WorkerID, run.ExecOutput = "", string(answer.Result)
-		if n := len(answer.Tries); n > 0 {
-			run.WorkerID, run.WorkerURL = answer.Tries[n-1].WorkerID, answer.Tries[n-1].WorkerURL
-		}
-	}
-	if run.Status != flow.RowOK {
-		run.ExecOutput = ""
+	r.ExecOutput = string(made.Resolved.Result)
+	if made.HTTP() {
+		r.ExecOutput = string(made.Answer().Result)
 	}
 }
 
