@@ -287,7 +287,8 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	if retention == 0 {
 		retention = -1
 	}
-	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: given.workers, TTL: given.workerTTL, Logger: p.logger()})
+	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: given.workers, TTL: given.workerTTL, Memory: given.budget,
+		Logger: p.logger()})
 	context.AfterFunc(ctx, calls.Close) // when it stops
 	says("it brings back the runs that were not finished")
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Interpreters: frontend.Interpreters(), Store: store, Logger: p.logger(), Version: deploymentVersion(),

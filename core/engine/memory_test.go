@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
@@ -191,5 +193,33 @@ func TestCodeOfDefinitionsCountsOnce(t *testing.T) {
 		}
 		w.settle()
 		require.Less(w.t, budget.Used(), 3*one)
+	})
+}
+
+// TestResultsAreCounted: the result of an activity counts from when it is there until it is filed.
+func TestResultsAreCounted(t *testing.T) {
+	budget := memory.New(2_000_000)
+	simulateAs(t, true, only("main", func(_ *world, ctx workflow.Context, _ int) (int, error) {
+		grow := activity.Declare[int, string]("grow")
+		text, err := workflow.Execute(ctx, grow, 1)
+		return len(text), err
+	}), func(w *world) {
+		grow := activity.New("grow", func(context.Context, int) (string, error) { return large, nil })
+		w.adjust = func(_ string, c *engine.Config) {
+			c.Memory, c.Definitions = budget, append(c.Definitions, grow)
+		}
+		w.start("r", "main", "1")
+		node := w.processes[0]
+		require.NoError(w.t, w.deliver(node, w.takeOne("resume r")).wait())
+		before := budget.Used()
+		hold := w.plan(fault{kind: pause, op: "file"})
+		filing := w.deliver(node, w.takeOne("task r/1/0 attempt 1"))
+		require.True(w.t, hold.hit,
+			"the planned fault must have happened, or this test shows nothing")
+		require.GreaterOrEqual(w.t, budget.Used()-before, int64(2*len(large)))
+		hold.release()
+		require.NoError(w.t, filing.wait())
+		require.Equal(w.t, before, budget.Used())
+		w.ends("100000")
 	})
 }

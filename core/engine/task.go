@@ -38,6 +38,9 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t port.Task) erro
 			return err
 		}
 	}
+	held := copiesOfResult * int64(len(a.result))
+	e.config.Memory.Add(held)
+	defer e.config.Memory.Give(held)
 	switch {
 	case a.pending:
 		if err := a.kept.Load(); err != nil && *err != nil { // its token opens nothing: the message comes again
@@ -52,6 +55,10 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t port.Task) erro
 	}
 	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 }
+
+// copiesOfResult is how many bytes an attempt holds for each byte of its result, until that is filed:
+// the result itself, and the item on its way to the store.
+const copiesOfResult = 2
 
 // tracked says whether an activity's state is kept in the table from its first attempt on: it
 // heartbeats, or runs long, or must begin in time.

@@ -100,7 +100,8 @@ func interprets(_ context.Context, _ *dynamo.Store, parts *Parts) error {
 func callsWorkers(_ context.Context, store *dynamo.Store, parts *Parts) error {
 	const heartbeat = 5 * time.Second // a list can be so old without being out of date
 	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: parts.AllowWorkers,
-		TTL: parts.WorkerTTL, Remember: heartbeat, Logger: parts.Logger})
+		TTL: parts.WorkerTTL, Remember: heartbeat, Memory: parts.Memory,
+		Logger: parts.Logger})
 	parts.Performers = map[string]engine.Performer{httpexec.Prefix: calls.Perform}
 	return nil
 }

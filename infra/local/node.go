@@ -88,7 +88,7 @@ type Node struct {
 // if it fails.
 func Start(ctx context.Context, config Config) (*Node, error) {
 	config = config.withDefaults()
-	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities)}
+	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities, config.Memory)}
 	store := config.Store
 	var err error
 	ports := port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Workers: store, Queue: n.queue, Clock: system.Clock{},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/port"
 )
 
@@ -24,6 +25,7 @@ type queue struct {
 	handlers handlers
 	resumes  lane[port.Resume]
 	tasks    lane[port.Task]
+	memory   *memory.Budget // of it, tasks hold their inputs
 
 	mu      sync.Mutex
 	waiting map[string]bool // runs with a plain resume that is ready and not yet received: another one would say the same
@@ -66,8 +68,8 @@ const (
 	longestNap = time.Minute
 )
 
-func newQueue(clock port.Clock, mostResumes, mostTasks int) *queue {
-	q := &queue{clock: clock, waiting: map[string]bool{}, timers: map[timer]*delayed{}}
+func newQueue(clock port.Clock, mostResumes, mostTasks int, budget *memory.Budget) *queue {
+	q := &queue{clock: clock, memory: budget, waiting: map[string]bool{}, timers: map[timer]*delayed{}}
 	q.resumes.most, q.tasks.most = mostResumes, mostTasks
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
@@ -108,6 +110,9 @@ func (q *queue) SendResumes(_ context.Context, messages ...port.Resume) error {
 
 // SendTasks implements engine.Queue.
 func (q *queue) SendTasks(_ context.Context, messages ...port.Task) error {
+	for _, m := range messages { // while no lock is held: runs are evicted for it
+		q.memory.Add(held(m))
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range messages {
@@ -117,6 +122,14 @@ func (q *queue) SendTasks(_ context.Context, messages ...port.Task) error {
 	}
 	q.deliver()
 	return nil
+}
+
+// held is how many bytes a task holds, from when it is sent until it is done.
+func held(t port.Task) int64 {
+	if t.Command == nil {
+		return 0
+	}
+	return int64(len(t.Command.Input))
 }
 
 func (q *queue) addResume(r received[port.Resume], delay time.Duration) {
@@ -195,6 +208,9 @@ func (q *queue) handleTask(r received[port.Task]) {
 	}
 	if err != nil && r.times >= mostReceives && !errors.Is(err, port.ErrUnavailable) {
 		err = q.handlers.deadTask(q.ctx, r.message)
+	}
+	if err == nil {
+		q.memory.Give(held(r.message))
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

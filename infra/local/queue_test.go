@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/port"
 )
 
@@ -25,7 +27,7 @@ func (l *laptop) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 func TestWhatCameDueWhileTheMachineSleptComesSoonAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine, came := &laptop{}, make(chan string, 2)
-		q := newQueue(machine, 1, 1)
+		q := newQueue(machine, 1, 1, nil)
 		defer q.close()
 		q.open(handlers{resume: func(_ context.Context, m port.Resume) error {
 			came <- m.Run
@@ -45,7 +47,7 @@ func TestWhatCameDueWhileTheMachineSleptComesSoonAfter(t *testing.T) {
 // not stay behind for that.
 func TestATimerThatIsSentAgainIsForgottenWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(&laptop{}, 1, 1)
+		q := newQueue(&laptop{}, 1, 1, nil)
 		defer q.close()
 		came := 0
 		q.open(handlers{resume: func(context.Context, port.Resume) error {
@@ -81,4 +83,37 @@ func TestALastingBacklogHoldsNoMoreThanItself(t *testing.T) {
 		require.Equal(t, i, l.pop().message)
 	}
 	require.Less(t, cap(l.ready), 10*backlog)
+}
+
+// TestQueuedInputsAreCounted: a task holds its input from when it is sent until it is done, however
+// often it comes again.
+func TestQueuedInputsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := memory.New(1000)
+		q := newQueue(&laptop{}, 1, 1, budget)
+		defer q.close()
+		task := port.Task{Command: &history.ScheduleActivity{Input: history.Payload(`"0123456789"`)}}
+		require.NoError(t, q.SendTasks(t.Context(), task, task))
+		require.EqualValues(t, 24, budget.Used())
+		failed, done := make(chan struct{}), make(chan struct{})
+		times := 0
+		q.open(handlers{
+			resume: func(context.Context, port.Resume) error { return nil },
+			task: func(context.Context, port.Task) error {
+				if times++; times == 1 {
+					return errors.New("once more")
+				}
+				<-done
+				return nil
+			},
+			failed: func(string, int, error) { close(failed) },
+		})
+		<-failed
+		synctest.Wait()
+		require.EqualValues(t, 24, budget.Used(), "one that failed comes again")
+		close(done)
+		time.Sleep(longestPause)
+		synctest.Wait()
+		require.Zero(t, budget.Used())
+	})
 }

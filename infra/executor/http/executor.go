@@ -20,6 +20,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/history"
+	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/infra/system"
 )
@@ -42,13 +43,17 @@ type Config struct {
 	// Remember is how long a list of workers is used before it is read again. A call that they all
 	// failed reads it anew. Zero: each call reads it.
 	Remember time.Duration
-	Logger   *slog.Logger
+	// Memory is the budget of bytes that calls share with live runs and requests. A call waits for
+	// the room that its input and its answer need. Nil: no limit.
+	Memory *memory.Budget
+	Logger *slog.Logger
 }
 
 // Executor calls workers. It is safe for concurrent use.
 type Executor struct {
 	config Config
 	client *http.Client
+	room   *room
 	mu     sync.Mutex
 	busy   map[string]int64 // by URL: calls of this process that are running
 	list   []*port.Worker   // all that were online when they were listed
@@ -72,7 +77,7 @@ func New(config Config) *Executor {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Executor{config: config, client: newClient(config.Allow), busy: map[string]int64{}}
+	return &Executor{config: config, client: newClient(config.Allow), room: newRoom(config.Memory), busy: map[string]int64{}}
 }
 
 // Close ends idle connections.
@@ -81,6 +86,13 @@ func (e *Executor) Close() { e.client.CloseIdleConnections() }
 // Perform is an engine.Performer. It tries each worker of the service once at most, until one
 // succeeds. The result is a [flow.Answer], which lists the tries.
 func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Payload, error) {
+	held := &claim{room: e.room}
+	defer held.release()
+	if n := len(work.Input); n > freeBytes {
+		if err := held.grow(ctx, copiesOfInput*int64(n)); err != nil {
+			return nil, err
+		}
+	}
 	call, err := history.Decode[flow.Call](work.Input)
 	if err != nil {
 		return nil, activity.NonRetryable(fmt.Errorf(
@@ -97,7 +109,7 @@ func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Paylo
 	if err != nil {
 		return nil, activity.NonRetryable(err)
 	}
-	answer, err := e.try(ctx, work, call, workers, body)
+	answer, err := e.try(ctx, held, work, call, workers, body)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +124,8 @@ func (e errWorker) Error() string { return string(e) }
 // try asks the workers in turn. If no worker answers, it also asks those that registered since the
 // list of workers was read. Its error is that the attempt is over.
 func (e *Executor) try(
-	ctx context.Context, work engine.Work, call flow.Call, workers []*port.Worker, body []byte,
+	ctx context.Context, held *claim, work engine.Work, call flow.Call, workers []*port.Worker,
+	body []byte,
 ) (flow.Answer, error) {
 	answer, reported := flow.Answer{}, false
 	for i := 0; ; i++ {
@@ -132,7 +145,8 @@ func (e *Executor) try(
 		}
 		try := flow.Try{WorkerID: worker.ID, WorkerURL: worker.URL,
 			Started: e.config.Clock.Now().UTC()}
-		result, err := e.ask(ctx, work, worker, body)
+		before := held.bytes
+		result, err := e.ask(ctx, held, work, worker, body)
 		if ctx.Err() != nil {
 			return answer, ctx.Err()
 		}
@@ -141,6 +155,7 @@ func (e *Executor) try(
 			answer.Result, answer.Error, answer.Tries = result, "", append(answer.Tries, try)
 			return answer, nil
 		}
+		held.shrink(before)
 		try.Error = shorten(err.Error())
 		answer.Tries = append(answer.Tries, try)
 		e.config.Logger.WarnContext(ctx, "a worker failed a call", "service", work.Name,

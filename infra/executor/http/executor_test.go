@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/history"
+	budgets "github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/port"
 	"github.com/reprise-run/reprise/core/port/porttest/memory"
 	httpexec "github.com/reprise-run/reprise/infra/executor/http"
@@ -113,6 +115,57 @@ func TestCallOfAWorker(t *testing.T) {
 	require.Equal(t, "w1", answer.Tries[0].WorkerID)
 	require.Equal(t, url, answer.Tries[0].WorkerURL)
 	require.False(t, answer.Tries[0].Finished.Before(answer.Tries[0].Started))
+}
+
+// TestAnswersAreCounted: what calls hold of answers counts against the budget that runs and requests
+// share. Calls wait for it, and all of them get their answer.
+func TestAnswersAreCounted(t *testing.T) {
+	const calls, length = 8, 1 << 20
+	budget := budgets.New(4 * length)
+	c := newCalls(t, func(config *httpexec.Config) { config.Memory = budget })
+	var most atomic.Int64
+	c.worker(0, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"result": "`+strings.Repeat("x", length-1000))
+		_ = http.NewResponseController(w).Flush()
+		most.Store(max(most.Load(), budget.Used()))
+		_, _ = io.WriteString(w, strings.Repeat("x", 1000)+`"}`)
+	})
+	var all sync.WaitGroup
+	for range calls {
+		all.Go(func() { require.Len(t, c.call(flow.Call{}).Result, length+2) })
+	}
+	all.Wait()
+	require.Greater(t, most.Load(), int64(length), "answers count")
+	require.Less(t, most.Load(), int64(2*4*length), "and few of them are read at a time")
+	require.Zero(t, budget.Used())
+}
+
+// TestInputsAreCounted: a call that finds no room for its input says so.
+func TestInputsAreCounted(t *testing.T) {
+	budget := budgets.New(1 << 20)
+	c := newCalls(t, func(config *httpexec.Config) { config.Memory = budget })
+	blocked, release := make(chan struct{}), make(chan struct{})
+	c.worker(0, func(w http.ResponseWriter, _ *http.Request) {
+		close(blocked)
+		<-release
+		_, _ = io.WriteString(w, `{"result": 1}`)
+	})
+	large, err := history.Encode(flow.Call{Input: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
+	require.NoError(t, err)
+	var first sync.WaitGroup
+	first.Go(func() {
+		_, err := c.executor.Perform(t.Context(), engine.Work{Name: "sum", Input: large})
+		require.NoError(t, err, "one call may exceed the budget")
+	})
+	<-blocked
+	require.Greater(t, budget.Used(), int64(2<<20))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = c.executor.Perform(ctx, engine.Work{Name: "sum", Input: large})
+	require.ErrorContains(t, err, "the memory of this server is taken")
+	close(release)
+	first.Wait()
+	require.Zero(t, budget.Used())
 }
 
 // S4.37: a service without a worker that is online fails at once.

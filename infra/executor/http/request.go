@@ -71,7 +71,7 @@ func newClient(allow *Allow) *http.Client {
 // ask sends one request to one worker. An error that is not an errWorker says what became of the
 // request. It contains nothing of the answer, which may be that of a process that is not a worker.
 func (e *Executor) ask(
-	ctx context.Context, work engine.Work, worker *port.Worker, body []byte,
+	ctx context.Context, held *claim, work engine.Work, worker *port.Worker, body []byte,
 ) (json.RawMessage, error) {
 	defer e.occupy(worker.URL)()
 	// the rules may have changed since it registered
@@ -97,7 +97,7 @@ func (e *Executor) ask(
 		return nil, late(ctx, plain(err))
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, e.config.LongestAnswer+1))
+	text, err := held.readAll(ctx, io.LimitReader(answer.Body, e.config.LongestAnswer+1))
 	if err != nil {
 		return nil, late(ctx, fmt.Errorf("the answer was not read: %w", err))
 	}
