@@ -31,13 +31,21 @@ func (v *visit) pay(bytes int) bool {
 		v.reads = mostRead + 1
 		return false
 	}
+	before := v.reads / readsPerTurn
 	v.reads += bytes
 	v.pace.work += bytes
+	if v.reads/readsPerTurn > before {
+		workflow.Yield(v.ctx)
+	}
 	return true
 }
 
 // mostRead is how many bytes prep and post of one node read at most: some half a second.
-const mostRead = 128 << 20
+// After so many of them, it gives up its turn: a unit must not keep that for seconds.
+const (
+	mostRead     = 128 << 20
+	readsPerTurn = 16 << 20
+)
 
 // tooMuch is the failure of a node with a prep or a post that reads too much.
 func tooMuch() *NodeFailure {
@@ -105,8 +113,8 @@ func (v *visit) input() json.RawMessage {
 	switch {
 	case len(prep.Map) > 0:
 		input := make(object, len(prep.Map))
-		for name, source := range prep.Map { // order-insensitive: each name once
-			input[name] = v.read(source.reference)
+		for _, name := range slices.Sorted(maps.Keys(prep.Map)) {
+			input[name] = v.read(prep.Map[name].reference)
 		}
 		return input.JSON()
 	case prep.Key != nil:
