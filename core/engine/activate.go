@@ -59,6 +59,8 @@ type visit struct {
 	until  time.Time // when the author has certainly ended
 	budget budget
 	slot   *slot // held only during a turn
+	// pending says that this visit has not read the run yet.
+	pending *pendingLook
 
 	sent  map[int]int     // by generation: number of its own newest record whose sends are made
 	tidy  []finished      // items to delete at the end
@@ -88,9 +90,14 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 			}
 		}
 	}
+	pending, first := e.looks.begin(run)
+	if !first {
+		return nil
+	}
+	defer pending.end()
 	author, until := e.Authors.Begin(deadline)
 	defer e.Authors.End(author)
-	v := &visit{e: e, run: run, author: author, until: until, budget: e.newBudget(deadline), steps: &steps{}}
+	v := &visit{e: e, run: run, pending: pending, author: author, until: until, budget: e.newBudget(deadline), steps: &steps{}}
 	defer func() { v.steps.cancel() }()
 	for {
 		handedOver, err := v.turn(ctx)
@@ -151,6 +158,7 @@ func (v *visit) turn(ctx context.Context) (handedOver bool, err error) {
 		v.e.live.release(v.slot)
 		v.slot = nil
 	}()
+	v.pending.end()
 	if err := v.advance(ctx); err != nil || !v.steps.idle() || len(v.steps.left) == 0 {
 		return false, err
 	}

@@ -75,6 +75,7 @@ type Engine struct {
 	config   Config
 	registry *registry.Registry
 	live     *cache
+	looks    pendingLooks
 	// Where runs are replayed for messages, and for those who ask: they do not stand behind thousands of messages.
 	replays, questions *places
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 
 	"github.com/reprise-run/reprise/core/internal/scheduler"
@@ -99,18 +100,32 @@ func (w *watchdog) arm(e *Engine) {
 	e.Clock.AfterFunc(e.config.StuckAfter/patience, func() { w.look(e) })
 }
 
+// share is how many times as long a unit may keep its turn, since others share the processors with it:
+// activations that were at work when the watchdog looked before, too.
+func (w *watchdog) share() int {
+	const most = 12
+	busy := 0
+	for g := w.first; g != nil; g = g.next {
+		if g.seen > 0 {
+			busy++
+		}
+	}
+	return min(max(busy/runtime.GOMAXPROCS(0), 1), most)
+}
+
 // look gives up every activation of which a unit has kept its turn since it was looked at StuckAfter ago. One that waits for
 // the store to give the next page of its log is not at anybody's turn.
 func (w *watchdog) look(e *Engine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	looks := patience * w.share()
 	for g := w.first; g != nil; g = g.next {
 		turns := g.exec.Turns()
 		switch {
 		case g.seen == 0 || turns != g.turns:
 			g.turns, g.seen = turns, 1
 		case !g.exec.HasTurn():
-		case g.seen < patience:
+		case g.seen < looks:
 			g.seen++
 		default:
 			select {

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,25 @@ func TestASlowStoreIsNoTurn(t *testing.T) {
 		slow.release()
 		require.NoError(w.t, d.wait())
 		w.ends(`"x"`)
+	})
+}
+
+// Where more activations compute than there are processors, each gets a part of their time.
+func TestManyThatComputeHaveMoreTime(t *testing.T) {
+	simulate(t, only("main", slow), func(w *world) {
+		p, many := w.activator(), 4*runtime.GOMAXPROCS(0)
+		var all []*delivery
+		for i := range many {
+			run := fmt.Sprint("r", i)
+			w.start(run, "main", "15000")
+			all = append(all, w.deliver(p, w.takeOne("resume "+run+" with start#1")))
+		}
+		for _, d := range all {
+			require.NoError(w.t, d.wait())
+		}
+		for i := range many {
+			require.Nil(w.t, w.summary(fmt.Sprint("r", i)).Blocked)
+		}
 	})
 }
 

@@ -445,3 +445,26 @@ func TestAnAuthorThatEndsDuringALook(t *testing.T) {
 		w.ends("2")
 	})
 }
+
+// TestVisitsThatWaitToReadARun: a message is answered by a visit that has not read the run yet, and
+// not by one that has.
+func TestVisitsThatWaitToReadARun(t *testing.T) {
+	simulateAs(t, true, oneSignal, func(w *world) {
+		w.start("r", "main", "1")
+		node := w.processes[0]
+		hold := w.plan(fault{kind: pause, op: "put"})
+		first := w.deliver(node, w.takeOne("resume r"))
+		require.True(w.t, hold.hit,
+			"the planned fault must have happened, or this test shows nothing")
+		w.signal("r", "m", "go", `"x"`)
+		second := w.deliver(node, w.takeOne("resume r"))
+		for range 3 {
+			require.NoError(w.t, w.deliver(node, look("r")).wait(), "the second visit answers for it")
+		}
+		hold.release()
+		require.NoError(w.t, first.wait())
+		require.NoError(w.t, second.wait())
+		w.finished()
+		require.Equal(w.t, history.Completed, w.summary("r").Status)
+	})
+}

@@ -140,6 +140,8 @@ var Rules = []Mutation{
 	{"one time for all of a decision", "TestOneTimeForAllOfADecision", decideGo,
 		"case v.gone(p, a):\n\t\t\tp.resumes", "case v.e.Authors.Dead(a.name, a.until, v.e.Clock.Now()):\n\t\t\tp.resumes"},
 	{"an author that ends during a look", "TestAnAuthorThatEndsDuringALook", decideGo, " && v.wasDead(p, a)", ""},
+	{"a visit that has read the run", "TestVisitsThatWaitToReadARun", activateGo, "\t}()\n\tv.pending.end()\n", "\t}()\n"},
+	{"messages for a visit that has not read the run", "TestVisitsThatWaitToReadARun", activateGo, "\tif !first {\n\t\treturn nil\n\t}\n", "\t_ = first\n"},
 	{"time goes back", "TestRuleTimeGoesOn", commitGo, "now := later(v.e.Clock.Now(), l.time)\n\tnumber", "now := v.e.Clock.Now()\n\tnumber"},
 	{"time goes back (by hand)", "TestRuleTimeGoesOn", administerGo, "later(v.e.Clock.Now().UTC(), past.fold.Time)", "v.e.Clock.Now().UTC()"},
 	{"steps of a generation that ended", "TestStepsOfAGenerationThatEnded", activateGo, "\tv.stepsOfGeneration(view.Summary.Generation)\n", ""},

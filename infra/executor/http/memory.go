@@ -2,6 +2,7 @@ package httpexec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,6 +29,8 @@ type room struct {
 
 func newRoom(budget *memory.Budget) *room { return &room{budget, make(chan struct{}, 1)} }
 
+var errTaken = errors.New("the memory of this server is taken")
+
 // claim is what one call holds.
 type claim struct {
 	room    *room
@@ -42,8 +45,8 @@ func (c *claim) grow(ctx context.Context, bytes int64) error {
 		case c.room.exceed <- struct{}{}:
 			c.exceeds = true
 		case <-ctx.Done():
-			return fmt.Errorf("the memory of this server is taken, and the call needs %d bytes more: "+
-				"try again, or give the server more memory", bytes)
+			return fmt.Errorf("%w, and the call needs %d bytes more: try again, or give the server more memory",
+				errTaken, bytes)
 		}
 	}
 	if c.exceeds {

@@ -111,7 +111,7 @@ func (e *Executor) ask(
 var errLate = errors.New("no answer in time")
 
 func late(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errLate) {
+	if errors.Is(context.Cause(ctx), errLate) && !errors.Is(err, errTaken) {
 		return errLate
 	}
 	return err
