@@ -112,7 +112,7 @@ func TestQueuedInputsAreCounted(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, 24, budget.Used(), "one that failed comes again")
 		close(done)
-		time.Sleep(longestPause)
+		<-time.After(longestPause)
 		synctest.Wait()
 		require.Zero(t, budget.Used())
 	})

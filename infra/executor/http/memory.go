@@ -56,7 +56,7 @@ func (c *claim) grow(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// shrink gives back what is beyond so many bytes.
+// shrink gives back the bytes beyond so many.
 func (c *claim) shrink(to int64) {
 	c.room.budget.Give(c.bytes - to)
 	c.bytes = to
@@ -85,7 +85,7 @@ func (c *claim) readAll(ctx context.Context, from io.Reader) ([]byte, error) {
 		}
 		n, err := from.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
-		if err == io.EOF { //nolint:errorlint // as io.ReadAll
+		if err == io.EOF {
 			return text, nil
 		}
 		if err != nil {
