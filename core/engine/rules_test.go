@@ -693,6 +693,21 @@ func TestRuleRebuildSends(t *testing.T) {
 	})
 }
 
+// TestRuleResentOnce: in one process, the rebuild sends a pending activity. The author that finishes
+// the work of the dead one does not send it, too.
+func TestRuleResentOnce(t *testing.T) {
+	simulateAs(t, true, oneActivity, func(w *world) {
+		w.plan(fault{kind: crashBefore, op: "send-tasks"})
+		w.start("r", "main", "1")
+		w.settle()
+		w.ends("2")
+		require.Len(w.t, w.ran, 1)
+		for what, times := range w.ran {
+			require.Equal(w.t, 1, times, "times that %q was executed", what)
+		}
+	})
+}
+
 func TestRuleRebuildClosed(t *testing.T) {
 	simulate(t, oneChild, func(w *world) {
 		w.plan(fault{kind: crashAfter, op: "put", subject: "r.1.0", nth: 3})

@@ -113,9 +113,9 @@
 //     row of a call names the activity's id. The run keeps 20,000 rows, and passes 1,000 on to
 //     the next generation. The generation before answers the query for older ones.
 //
-// [LoggedCalls] reads the calls of a log. A reader asks for the rows page by page, joins those with a call by the activity's id, and adds
-// the calls of the log that no row names. A run that is closed answers the query as well. A run
-// that is blocked cannot answer: then the log alone gives the calls.
+// [LoggedCalls] reads the calls of a log. A reader asks for the rows page by page, joins those with
+// a call by the activity's id, and adds the calls of the log that no row names. A run that is closed
+// answers the query as well. A run that is blocked cannot answer: then the log alone gives the calls.
 //
 // The state that a run publishes ([State]) has its node, last action, number of steps, and small
 // members of the shared state. The query [StateQuery] gives it whole.

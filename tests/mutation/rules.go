@@ -107,6 +107,7 @@ var Rules = []Mutation{
 		"e.Runs.Unblock(ctx, run, message.Unblocks); err", "func() error {\n\t\t\t\tnow, err := e.Runs.Summary(ctx, run)\n\t\t\t\tif err != nil || now.Blocked == nil {\n\t\t\t\t\treturn err\n\t\t\t\t}\n\t\t\t\treturn e.Runs.Unblock(ctx, run, now.Blocked.ID)\n\t\t\t}(); err"},
 	{"UnblockNames (the dead letter)", "TestRuleUnblockNames", "core/engine/deadletter.go", "&& !stillNames(message, view) {", "{"},
 	{"RebuildSends", "TestRuleRebuildSends", "core/engine/rebuild.go", "if err := o.addPending(ctx, p); err != nil {", "if err := error(nil); err != nil {"},
+	{"ResentOnce", "TestRuleResentOnce", sendGo, "o.resent = o.again && v.e.resent.has(v.run, l.position.Generation, a.newest)", ""},
 	{"no record says what is pending", "TestARestartReadsTheEndOfALog", commitGo,
 		"commit.Record.Checkpoint = v.slot.live.fold.Checkpoint(v.e.config.CheckpointAfter)", ""},
 	{"checkpoints of the base", "TestARestartReadsTheEndOfALog", "core/engine/fold.go",
