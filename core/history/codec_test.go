@@ -41,8 +41,8 @@ func TestCodecKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestCheckpoints: a checkpoint reads back where it is asked for. Readers of logs are told that it is
-// there; what they show and export has none.
+// TestCheckpoints: a checkpoint reads back where it is asked for. Readers of logs are told that it
+// is there; what they show and export has none.
 func TestCheckpoints(t *testing.T) {
 	for _, c := range []*history.Checkpoint{checkpoint(), {}} {
 		rec := record()
@@ -69,8 +69,10 @@ func TestCheckpoints(t *testing.T) {
 		`{"generation":2,"command":{"kind":"start-child","seq":3,"workflow":"ship","input":[7]}}]}`))
 	require.NoError(t, err)
 	require.Equal(t, checkpoint(), stored.Checkpoint, "the stored form stays readable")
-	for _, wrong := range []string{`[{}]`, `[{"command":{"kind":"complete"}}]`, `[{"command":{"kind":"mark-patch","id":"p"}}]`, `7`} {
-		_, err := new(history.Decoder).RecordWithCheckpoint([]byte(`{"v":1,"n":1,"pending":` + wrong + `}`))
+	for _, wrong := range []string{`[{}]`, `[{"command":{"kind":"complete"}}]`,
+		`[{"command":{"kind":"mark-patch","id":"p"}}]`, `7`} {
+		_, err := new(history.Decoder).RecordWithCheckpoint([]byte(`{"v":1,"n":1,"pending":` +
+			wrong + `}`))
 		require.ErrorIs(t, err, history.ErrUnreadable, wrong)
 	}
 }

@@ -5,5 +5,6 @@
 // read what an older one wrote. It is versioned; see [Version]. This package knows nothing of who writes or reads a log:
 // no storage, no clock, no author's code.
 //
-// One kind of work has one file here, and files of the same name in machine, scheduler and workflow.
+// One kind of work has one file here, and files of the same name in machine, scheduler and
+// workflow.
 package history

@@ -11,7 +11,9 @@ import (
 
 // An export keeps the definition to the byte. Where payloads go elsewhere, so does the source.
 func TestAnExportKeepsItsDefinition(t *testing.T) {
-	export := &history.Export{Run: "r", Generation: 1, Workflow: "w", Definition: &history.ExportedDefinition{Version: 7, Kind: "flow", Source: "{\"ü\":\n\"<>\"}"}}
+	export := &history.Export{Run: "r", Generation: 1, Workflow: "w",
+		Definition: &history.ExportedDefinition{Version: 7, Kind: "flow",
+			Source: "{\"ü\":\n\"<>\"}"}}
 	text := history.AppendExport(nil, export)
 	read, err := history.DecodeExport(text)
 	require.NoError(t, err)
@@ -25,7 +27,9 @@ func TestAnExportKeepsItsDefinition(t *testing.T) {
 	require.NotContains(t, string(sealed), "ü")
 	_, err = history.DecodeExport(sealed)
 	require.ErrorIs(t, err, history.ErrUnreadable)
-	opened, err := (&history.Decoder{Fetch: func(string) (history.Payload, error) { return place, nil }}).Export(sealed)
+	opened, err := (&history.Decoder{Fetch: func(string) (history.Payload, error) {
+		return place, nil
+	}}).Export(sealed)
 	require.NoError(t, err)
 	require.Equal(t, export, opened)
 

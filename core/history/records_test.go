@@ -67,9 +67,12 @@ func checkpoint() *history.Checkpoint {
 	cancel := numbered(2, &history.CancelActivity{})
 	return &history.Checkpoint{Pending: []history.Pending{
 		{Command: numbered(1, &history.StartTimer{Duration: time.Hour}), Time: at, Generation: 1},
-		{Command: emitted("p0.p1", numbered(2, &history.ScheduleActivity{Activity: "charge", Input: history.Payload(`{"to":1}`)})), Time: at,
+		{Command: emitted("p0.p1",
+			numbered(2, &history.ScheduleActivity{Activity: "charge",
+				Input: history.Payload(`{"to":1}`)})), Time: at,
 			Generation: 2, Cancel: cancel},
-		{Command: numbered(3, &history.StartChild{Workflow: "ship", Input: history.Payload(`[7]`)}), Generation: 2},
+		{Command: numbered(3, &history.StartChild{Workflow: "ship", Input: history.Payload(`[7]`)}),
+			Generation: 2},
 	}}
 }
 

@@ -4,14 +4,16 @@ import "time"
 
 // Block says why a run cannot advance.
 type Block struct {
-	// ID tells this mark from one that is made later: whoever was asked to take this one off leaves that alone.
+	// ID tells this mark from one that is made later: whoever was asked to take this one off leaves
+	// that alone.
 	ID    string    `json:"id,omitempty"`
 	Since time.Time `json:"since"`
 	// Reason is a stable code: see the Reason constants.
 	Reason string `json:"reason"`
 	// Message says what happened, where, and what to do.
 	Message string `json:"message"`
-	// Version of the deployment under which it happened: another one may do better, and unblocks it.
+	// Version of the deployment under which it happened: another one may do better, and unblocks
+	// it.
 	Version string `json:"version,omitempty"`
 }
 

@@ -16,7 +16,8 @@ type Directory interface {
 	// without values of more than [LongestListed] bytes: no run's values have another run left out
 	// of a page, or a page refused.
 	List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error)
-	// Unfinished gives the ids of open runs, and of closed ones with items in their inbox, page by page.
+	// Unfinished gives the ids of open runs, and of closed ones with items in their inbox, page by
+	// page.
 	Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error)
 }
 
@@ -28,14 +29,15 @@ type ListQuery struct {
 	Definition int
 	// Blocked: only those that are.
 	Blocked bool
-	// Attributes that must have these values. An attribute that is a list has the value of each of its elements, too.
+	// Attributes that must have these values. An attribute that is a list has the value of each of
+	// its elements, too.
 	Attributes history.Attributes
 	Limit      int
 	Cursor     string
 }
 
-// Matches says whether a run is one to list. Attributes are the same if they differ in no more than the white space that
-// JSON allows. It knows nothing of Limit and Cursor.
+// Matches says whether a run is one to list. Attributes are the same if they differ in no more than
+// the white space that JSON allows. It knows nothing of Limit and Cursor.
 func (q ListQuery) Matches(summary *Summary) bool {
 	switch {
 	case q.Status != "" && summary.Status != q.Status,
@@ -45,7 +47,8 @@ func (q ListQuery) Matches(summary *Summary) bool {
 		return false
 	}
 	for name, want := range q.Attributes {
-		if have, there := summary.Attributes[name]; !there || !hasValue(compact(have), compact(want)) {
+		if have, there := summary.Attributes[name]; !there ||
+			!hasValue(compact(have), compact(want)) {
 			return false
 		}
 	}
@@ -61,7 +64,9 @@ func hasValue(have, want []byte) bool {
 	if !bytes.HasPrefix(have, []byte("[")) || json.Unmarshal(have, &elements) != nil {
 		return false
 	}
-	return slices.ContainsFunc(elements, func(element json.RawMessage) bool { return bytes.Equal(element, want) })
+	return slices.ContainsFunc(elements, func(element json.RawMessage) bool {
+		return bytes.Equal(element, want)
+	})
 }
 
 // compact is a value without white space.

@@ -88,7 +88,9 @@ type intercepted struct {
 }
 
 // got makes a call that gives something.
-func got[T any](ctx context.Context, i intercepted, call Call, do func() (T, error)) (value T, err error) {
+func got[T any](
+	ctx context.Context, i intercepted, call Call, do func() (T, error),
+) (value T, err error) {
 	err = i.around(ctx, call, func() (err error) {
 		value, err = do()
 		return err
@@ -104,16 +106,22 @@ func got[T any](ctx context.Context, i intercepted, call Call, do func() (T, err
 func place(generation, record int) string { return fmt.Sprintf("%d/%d", generation, record) }
 
 func (i intercepted) Look(ctx context.Context, run string, known Position) (*View, error) {
-	return got(ctx, i, Call{Operation: OpLook, Run: run}, func() (*View, error) { return i.to.Runs.Look(ctx, run, known) })
+	return got(ctx, i, Call{Operation: OpLook, Run: run}, func() (*View, error) {
+		return i.to.Runs.Look(ctx, run, known)
+	})
 }
 
-func (i intercepted) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
+func (i intercepted) Records(
+	ctx context.Context, run string, generation, after int,
+) ([]*history.Record, error) {
 	return got(ctx, i, Call{Operation: OpRecords, Run: run}, func() ([]*history.Record, error) {
 		return i.to.Runs.Records(ctx, run, generation, after)
 	})
 }
 
-func (i intercepted) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+func (i intercepted) RecordsBefore(
+	ctx context.Context, run string, generation, before int,
+) ([]*history.Record, error) {
 	return got(ctx, i, Call{Operation: OpRecords, Run: run}, func() ([]*history.Record, error) {
 		return i.to.Runs.RecordsBefore(ctx, run, generation, before)
 	})
@@ -125,27 +133,39 @@ func (i intercepted) Note(ctx context.Context, run string, notes []Note) error {
 }
 
 func (i intercepted) Noted(ctx context.Context, run, key string) (Position, error) {
-	return got(ctx, i, Call{Operation: OpNoted, Run: run, Detail: key}, func() (Position, error) { return i.to.Runs.Noted(ctx, run, key) })
+	return got(ctx, i, Call{Operation: OpNoted, Run: run, Detail: key}, func() (Position, error) {
+		return i.to.Runs.Noted(ctx, run, key)
+	})
 }
 
 func (i intercepted) Item(ctx context.Context, run, key string) (*Item, error) {
-	return got(ctx, i, Call{Operation: OpItem, Run: run, Detail: key}, func() (*Item, error) { return i.to.Runs.Item(ctx, run, key) })
+	return got(ctx, i, Call{Operation: OpItem, Run: run, Detail: key}, func() (*Item, error) {
+		return i.to.Runs.Item(ctx, run, key)
+	})
 }
 
 func (i intercepted) Record(ctx context.Context, run string, at Position) (*history.Record, error) {
 	call := Call{Operation: OpRecord, Run: run, Detail: place(at.Generation, at.Record)}
-	return got(ctx, i, call, func() (*history.Record, error) { return i.to.Runs.Record(ctx, run, at) })
+	return got(ctx, i, call, func() (*history.Record, error) {
+		return i.to.Runs.Record(ctx, run, at)
+	})
 }
 
 func (i intercepted) Summary(ctx context.Context, run string) (*Summary, error) {
-	return got(ctx, i, Call{Operation: OpSummary, Run: run}, func() (*Summary, error) { return i.to.Runs.Summary(ctx, run) })
+	return got(ctx, i, Call{Operation: OpSummary, Run: run}, func() (*Summary, error) {
+		return i.to.Runs.Summary(ctx, run)
+	})
 }
 
 func (i intercepted) Create(ctx context.Context, summary *Summary, start Item) error {
-	return i.around(ctx, Call{Operation: OpCreate, Run: summary.Run}, func() error { return i.to.Runs.Create(ctx, summary, start) })
+	return i.around(ctx, Call{Operation: OpCreate, Run: summary.Run}, func() error {
+		return i.to.Runs.Create(ctx, summary, start)
+	})
 }
 
-func (i intercepted) File(ctx context.Context, run string, item Item) (stamp int64, there bool, err error) {
+func (i intercepted) File(
+	ctx context.Context, run string, item Item,
+) (stamp int64, there bool, err error) {
 	err = i.around(ctx, Call{Operation: OpFile, Run: run, Detail: item.Key}, func() (err error) {
 		stamp, there, err = i.to.Runs.File(ctx, run, item)
 		return err
@@ -172,8 +192,11 @@ func (i intercepted) Delete(ctx context.Context, run string, keys []string) erro
 }
 
 func (i intercepted) Discard(ctx context.Context, run string, generation int, keys []string) error {
-	call := Call{Operation: OpDiscard, Run: run, Detail: fmt.Sprint(generation, keys), Count: len(keys)}
-	return i.around(ctx, call, func() error { return i.to.Runs.Discard(ctx, run, generation, keys) })
+	call := Call{Operation: OpDiscard, Run: run, Detail: fmt.Sprint(generation, keys),
+		Count: len(keys)}
+	return i.around(ctx, call, func() error {
+		return i.to.Runs.Discard(ctx, run, generation, keys)
+	})
 }
 
 func (i intercepted) Block(ctx context.Context, run string, block *Block) error {
@@ -187,12 +210,16 @@ func (i intercepted) Unblock(ctx context.Context, run, mark string) error {
 }
 
 // sized asks a store for a size; one that is no [Sizer] has none.
-func (i intercepted) sized(ctx context.Context, run string, ask func(Sizer) (int64, error)) (int64, error) {
+func (i intercepted) sized(
+	ctx context.Context, run string, ask func(Sizer) (int64, error),
+) (int64, error) {
 	sizer, ok := i.to.Runs.(Sizer)
 	if !ok {
 		return 0, nil
 	}
-	return got(ctx, i, Call{Operation: OpSize, Run: run}, func() (int64, error) { return ask(sizer) })
+	return got(ctx, i, Call{Operation: OpSize, Run: run}, func() (int64, error) {
+		return ask(sizer)
+	})
 }
 
 func (i intercepted) Size(ctx context.Context, run string) (int64, error) {
@@ -207,11 +234,17 @@ func (i intercepted) SizeOfNewest(ctx context.Context, run string) (int64, error
 	return i.sized(ctx, run, func(s Sizer) (int64, error) { return s.SizeOfNewest(ctx, run) })
 }
 
-func (i intercepted) SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error) {
-	return i.sized(ctx, run, func(s Sizer) (int64, error) { return s.SizeOfRecords(ctx, run, generation, after) })
+func (i intercepted) SizeOfRecords(
+	ctx context.Context, run string, generation, after int,
+) (int64, error) {
+	return i.sized(ctx, run, func(s Sizer) (int64, error) {
+		return s.SizeOfRecords(ctx, run, generation, after)
+	})
 }
 
-func (i intercepted) List(ctx context.Context, query ListQuery) (page []*Summary, next string, err error) {
+func (i intercepted) List(
+	ctx context.Context, query ListQuery,
+) (page []*Summary, next string, err error) {
 	err = i.around(ctx, Call{Operation: OpList}, func() (err error) {
 		page, next, err = i.to.Directory.List(ctx, query)
 		return err
@@ -219,7 +252,9 @@ func (i intercepted) List(ctx context.Context, query ListQuery) (page []*Summary
 	return page, next, err
 }
 
-func (i intercepted) Unfinished(ctx context.Context, cursor string) (runs []string, next string, err error) {
+func (i intercepted) Unfinished(
+	ctx context.Context, cursor string,
+) (runs []string, next string, err error) {
 	err = i.around(ctx, Call{Operation: OpUnfinished}, func() (err error) {
 		runs, next, err = i.to.Directory.Unfinished(ctx, cursor)
 		return err
@@ -233,7 +268,9 @@ func (i intercepted) PutDue(ctx context.Context, timers ...DueTimer) error {
 }
 
 func (i intercepted) DueBefore(ctx context.Context, before time.Time) ([]DueTimer, error) {
-	return got(ctx, i, Call{Operation: OpDueBefore}, func() ([]DueTimer, error) { return i.to.Due.DueBefore(ctx, before) })
+	return got(ctx, i, Call{Operation: OpDueBefore}, func() ([]DueTimer, error) {
+		return i.to.Due.DueBefore(ctx, before)
+	})
 }
 
 func (i intercepted) DeleteDue(ctx context.Context, timers []DueTimer) error {
@@ -242,23 +279,33 @@ func (i intercepted) DeleteDue(ctx context.Context, timers []DueTimer) error {
 }
 
 func (i intercepted) SaveTask(ctx context.Context, state *TaskState) error {
-	return i.around(ctx, Call{Operation: OpSaveTask, Run: state.Run}, func() error { return i.to.Tasks.SaveTask(ctx, state) })
+	return i.around(ctx, Call{Operation: OpSaveTask, Run: state.Run}, func() error {
+		return i.to.Tasks.SaveTask(ctx, state)
+	})
 }
 
 func (i intercepted) CancelTask(ctx context.Context, key TaskKey) error {
-	return i.around(ctx, Call{Operation: OpCancelTask, Run: key.Run}, func() error { return i.to.Tasks.CancelTask(ctx, key) })
+	return i.around(ctx, Call{Operation: OpCancelTask, Run: key.Run}, func() error {
+		return i.to.Tasks.CancelTask(ctx, key)
+	})
 }
 
 func (i intercepted) LoadTask(ctx context.Context, key TaskKey) (*TaskState, error) {
-	return got(ctx, i, Call{Operation: OpLoadTask, Run: key.Run}, func() (*TaskState, error) { return i.to.Tasks.LoadTask(ctx, key) })
+	return got(ctx, i, Call{Operation: OpLoadTask, Run: key.Run}, func() (*TaskState, error) {
+		return i.to.Tasks.LoadTask(ctx, key)
+	})
 }
 
 func (i intercepted) TasksOf(ctx context.Context, run string) ([]*TaskState, error) {
-	return got(ctx, i, Call{Operation: OpTasksOf, Run: run}, func() ([]*TaskState, error) { return i.to.Tasks.TasksOf(ctx, run) })
+	return got(ctx, i, Call{Operation: OpTasksOf, Run: run}, func() ([]*TaskState, error) {
+		return i.to.Tasks.TasksOf(ctx, run)
+	})
 }
 
 func (i intercepted) DeleteTask(ctx context.Context, key TaskKey) error {
-	return i.around(ctx, Call{Operation: OpDeleteTask, Run: key.Run}, func() error { return i.to.Tasks.DeleteTask(ctx, key) })
+	return i.around(ctx, Call{Operation: OpDeleteTask, Run: key.Run}, func() error {
+		return i.to.Tasks.DeleteTask(ctx, key)
+	})
 }
 
 func (i intercepted) SendResumes(ctx context.Context, messages ...Resume) error {
@@ -281,30 +328,40 @@ func (i intercepted) PutDefinition(ctx context.Context, definition *Definition) 
 	return i.around(ctx, call, func() error { return i.to.Catalog.PutDefinition(ctx, definition) })
 }
 
-func (i intercepted) SetDefinitionStatus(ctx context.Context, name string, version int, status DefinitionStatus) error {
+func (i intercepted) SetDefinitionStatus(
+	ctx context.Context, name string, version int, status DefinitionStatus,
+) error {
 	return i.around(ctx, named(OpSetStatus, name, version), func() error {
 		return i.to.Catalog.SetDefinitionStatus(ctx, name, version, status)
 	})
 }
 
-func (i intercepted) FindDefinition(ctx context.Context, name string, version int) (*Definition, error) {
+func (i intercepted) FindDefinition(
+	ctx context.Context, name string, version int,
+) (*Definition, error) {
 	return got(ctx, i, named(OpFindDefinition, name, version), func() (*Definition, error) {
 		return i.to.Catalog.FindDefinition(ctx, name, version)
 	})
 }
 
-func (i intercepted) Definition(ctx context.Context, name string, version int) (*Definition, error) {
+func (i intercepted) Definition(
+	ctx context.Context, name string, version int,
+) (*Definition, error) {
 	return got(ctx, i, named(OpDefinition, name, version), func() (*Definition, error) {
 		return i.to.Catalog.Definition(ctx, name, version)
 	})
 }
 
 func (i intercepted) Versions(ctx context.Context, name string) ([]*Definition, error) {
-	return got(ctx, i, Call{Operation: OpVersions, Detail: name}, func() ([]*Definition, error) { return i.to.Catalog.Versions(ctx, name) })
+	return got(ctx, i, Call{Operation: OpVersions, Detail: name}, func() ([]*Definition, error) {
+		return i.to.Catalog.Versions(ctx, name)
+	})
 }
 
 func (i intercepted) Names(ctx context.Context, after string) ([]string, error) {
-	return got(ctx, i, Call{Operation: OpNames, Detail: after}, func() ([]string, error) { return i.to.Catalog.Names(ctx, after) })
+	return got(ctx, i, Call{Operation: OpNames, Detail: after}, func() ([]string, error) {
+		return i.to.Catalog.Names(ctx, after)
+	})
 }
 
 func (i intercepted) DeleteDefinition(ctx context.Context, name string, version int) error {
@@ -318,16 +375,19 @@ func (i intercepted) PutWorker(ctx context.Context, worker *Worker) error {
 	return i.around(ctx, call, func() error { return i.to.Workers.PutWorker(ctx, worker) })
 }
 
-func (i intercepted) BeatWorker(ctx context.Context, url string, load int64, at time.Time) (bool, error) {
+func (i intercepted) BeatWorker(
+	ctx context.Context, url string, load int64, at time.Time,
+) (bool, error) {
 	return got(ctx, i, Call{Operation: OpBeatWorker, Detail: url}, func() (bool, error) {
 		return i.to.Workers.BeatWorker(ctx, url, load, at)
 	})
 }
 
 func (i intercepted) ListWorkers(ctx context.Context, query WorkerQuery) ([]*Worker, error) {
-	return got(ctx, i, Call{Operation: OpListWorkers, Detail: query.Service}, func() ([]*Worker, error) {
-		return i.to.Workers.ListWorkers(ctx, query)
-	})
+	return got(ctx, i, Call{Operation: OpListWorkers, Detail: query.Service},
+		func() ([]*Worker, error) {
+			return i.to.Workers.ListWorkers(ctx, query)
+		})
 }
 
 func (i intercepted) DeleteWorker(ctx context.Context, url string) error {

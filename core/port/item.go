@@ -11,10 +11,11 @@ import (
 type Item struct {
 	Key   string // identity: see history.Event.Key; that of mail says, too, which run it is for
 	Event history.Event
-	// Stamp orders mail: nanoseconds since 1970, later than the stamps of earlier mail of the same sender.
+	// Stamp orders mail: nanoseconds since 1970, later than the stamps of earlier mail of the same
+	// sender.
 	Stamp int64
-	// Durable: it cannot be brought back from the log alone. A store that dies with its queues (Ports.Together) must
-	// keep durable items, and may keep the others in memory.
+	// Durable: it cannot be brought back from the log alone. A store that dies with its queues
+	// (Ports.Together) must keep durable items, and may keep the others in memory.
 	Durable bool
 }
 

@@ -66,7 +66,8 @@ func (s *Summary) Value(name string) (history.Payload, error) {
 	case payload != nil:
 		return *payload, nil
 	case name != ValueFailure:
-		return nil, Errorf(NotFound, "a run has no value %q: there are %s", name, strings.Join(Values(), ", "))
+		return nil, Errorf(NotFound, "a run has no value %q: there are %s", name,
+			strings.Join(Values(), ", "))
 	case s.Failure == nil:
 		return nil, nil
 	}
@@ -96,7 +97,9 @@ func (s *Summary) LeaveOut(most int) *Summary {
 	}
 	if len(brief.Large) > 0 && len(s.Attributes) > 0 {
 		brief.Attributes = maps.Clone(s.Attributes)
-		maps.DeleteFunc(brief.Attributes, func(_ string, value history.Payload) bool { return len(value) > most })
+		maps.DeleteFunc(brief.Attributes, func(_ string, value history.Payload) bool {
+			return len(value) > most
+		})
 	}
 	if f := s.Failure; f.Bytes() > most {
 		short := beginning(f.Message)

@@ -7,8 +7,8 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// Queue sends messages: at least once, in any order, after their delay. It may group them; an error names none of them,
-// and any may have been sent.
+// Queue sends messages: at least once, in any order, after their delay. It may group them; an error
+// names none of them, and any may have been sent.
 type Queue interface {
 	SendResumes(ctx context.Context, messages ...Resume) error
 	SendTasks(ctx context.Context, messages ...Task) error
@@ -39,7 +39,8 @@ type Task struct {
 	Attempt         int // from 1
 	// Failed shows the last attempts that failed, oldest first.
 	Failed []history.Attempt
-	// Expire: this is no attempt, but a look at whether the attempt that is completed from outside is still on time.
+	// Expire: this is no attempt, but a look at whether the attempt that is completed from outside
+	// is still on time.
 	Expire bool
 	Delay  time.Duration
 }

@@ -8,46 +8,56 @@ import (
 
 // Runs is the table: summaries, logs, inboxes. All reads are strongly consistent.
 type Runs interface {
-	// Look reads a run: its summary, its inbox, and then what its current generation's log has after the record that the
-	// caller knows (all of it, if it knows another generation). The log may be given in part: see [View.More].
-	// If the caller knows [Newest], it gives the log's newest records, as [Runs.RecordsBefore] does.
-	// ErrNoRun if there is none; history.ErrUnreadable if what is stored cannot be read.
+	// Look reads a run: its summary, its inbox, and then what its current generation's log has
+	// after the record that the caller knows (all of it, if it knows another generation). The log
+	// may be given in part: see [View.More]. If the caller knows [Newest], it gives the log's
+	// newest records, as [Runs.RecordsBefore] does. ErrNoRun if there is none;
+	// history.ErrUnreadable if what is stored cannot be read.
 	Look(ctx context.Context, run string, known Position) (*View, error)
-	// Records reads a part of one generation's log, in order: those after a number, as many as fit one page; none at its end.
+	// Records reads a part of one generation's log, in order: those after a number, as many as fit
+	// one page; none at its end.
 	Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error)
 	// RecordsBefore reads a part of one generation's log from its end: the last records before a
-	// number, in order, as many as fit one page, and [NewestRecords] at most; none at its beginning.
-	// It gives their checkpoints. The other reads say only which records have one.
-	RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error)
-	// Summary reads only that. ErrNoRun if there is none. history.ErrUnreadable if it cannot be read, beside what else is known: nil,
-	// or the run's generation, status, workflow and times. See [Shown].
+	// number, in order, as many as fit one page, and [NewestRecords] at most; none at its
+	// beginning. It gives their checkpoints. The other reads say only which records have one.
+	RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record,
+		error)
+	// Summary reads only that. ErrNoRun if there is none. history.ErrUnreadable if it cannot be
+	// read, beside what else is known: nil, or the run's generation, status, workflow and times.
+	// See [Shown].
 	Summary(ctx context.Context, run string) (*Summary, error)
-	// Create puts a summary and the item of its start in one transaction, if there is no run of this id. Else ErrTaken.
+	// Create puts a summary and the item of its start in one transaction, if there is no run of
+	// this id. Else ErrTaken.
 	Create(ctx context.Context, summary *Summary, start Item) error
-	// File puts an item into the inbox of a run, if none of its key is there. It gives the stamp of the one that lies there
-	// then, and says whether that was there before. ErrNoRun if there is no run, from a store that can tell at no extra cost.
+	// File puts an item into the inbox of a run, if none of its key is there. It gives the stamp of
+	// the one that lies there then, and says whether that was there before. ErrNoRun if there is no
+	// run, from a store that can tell at no extra cost.
 	File(ctx context.Context, run string, item Item) (stamp int64, there bool, err error)
-	// Put puts record n of a generation, if there is none, in one transaction with what it changes elsewhere. ErrTaken if
-	// there is one, or if the summary that the change replaces is of another generation. A mark stays: only Block and Unblock touch it.
+	// Put puts record n of a generation, if there is none, in one transaction with what it changes
+	// elsewhere. ErrTaken if there is one, or if the summary that the change replaces is of another
+	// generation. A mark stays: only Block and Unblock touch it.
 	Put(ctx context.Context, commit *Commit) error
-	// DeleteLog deletes the log of a generation before the present one, and the notes of its records; what of it is kept elsewhere (large payloads) may stay as
-	// long as the run. One that is not there is no error. It may be delayed, and is not done before deletions asked for earlier.
+	// DeleteLog deletes the log of a generation before the present one, and the notes of its
+	// records; what of it is kept elsewhere (large payloads) may stay as long as the run. One that
+	// is not there is no error. It may be delayed, and is not done before deletions asked for
+	// earlier.
 	DeleteLog(ctx context.Context, run string, generation int) error
-	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and lost with the process.
+	// Delete deletes items from an inbox. One that is not there is no error. It may be delayed, and
+	// lost with the process.
 	Delete(ctx context.Context, run string, keys []string) error
-	// Note keeps which records took some messages, as long as the logs of these records are kept. The
-	// latest note of a key counts. It may be delayed, and lost with the process; then deletions that
-	// are asked for later are delayed and lost, too. It is no error if there is no run.
+	// Note keeps which records took some messages, as long as the logs of these records are kept.
+	// The latest note of a key counts. It may be delayed, and lost with the process; then deletions
+	// that are asked for later are delayed and lost, too. It is no error if there is no run.
 	Note(ctx context.Context, run string, notes []Note) error
 	// Noted reads the note of a key: the zero Position if there is none.
 	Noted(ctx context.Context, run, key string) (Position, error)
-	// Item reads one item of an inbox: nil if it is not there. It costs the same however much the run
-	// has besides.
+	// Item reads one item of an inbox: nil if it is not there. It costs the same however much the
+	// run has besides.
 	Item(ctx context.Context, run, key string) (*Item, error)
 	// Record reads one record: nil if it is not there. It costs the same however long the log is.
 	Record(ctx context.Context, run string, at Position) (*history.Record, error)
-	// Discard deletes items as Delete does, if the run is still in a generation; else ErrTaken. It is for who has seen that generation
-	// end: the next one may take what lies there.
+	// Discard deletes items as Delete does, if the run is still in a generation; else ErrTaken. It
+	// is for who has seen that generation end: the next one may take what lies there.
 	Discard(ctx context.Context, run string, generation int, keys []string) error
 	// Block marks a run, in the place of a mark that is there. ErrNoRun if there is no run.
 	Block(ctx context.Context, run string, block *Block) error
@@ -56,8 +66,8 @@ type Runs interface {
 }
 
 // Sizer is what a [Runs] may be, too: a store that knows how much there is to read before it reads
-// it. Memory is then taken from the budget (engine.Config.Memory) before a large run is read. None of its
-// methods reads a value.
+// it. Memory is then taken from the budget (engine.Config.Memory) before a large run is read. None
+// of its methods reads a value.
 type Sizer interface {
 	// Size is about how many bytes are stored of a run: summary, inbox, and the log of its current
 	// generation. ErrNoRun if there is none.
@@ -71,7 +81,8 @@ type Sizer interface {
 	SizeOfRecords(ctx context.Context, run string, generation, after int) (int64, error)
 }
 
-// Position is a place in a run's log: record number Record of generation Generation; the zero Position is before all.
+// Position is a place in a run's log: record number Record of generation Generation; the zero
+// Position is before all.
 type Position struct{ Generation, Record int }
 
 // View is what one look at a run shows.
@@ -123,7 +134,8 @@ func (v *View) Base() *history.Base {
 // Start is the start of the present generation, if it lies in the inbox; nil if it is not there.
 func (v *View) Start() *history.Started {
 	for _, item := range v.Inbox {
-		if started, ok := item.Event.(*history.Started); ok && started.Generation == v.Summary.Generation {
+		if started, ok := item.Event.(*history.Started); ok &&
+			started.Generation == v.Summary.Generation {
 			return started
 		}
 	}
@@ -136,9 +148,9 @@ type Commit struct {
 	Generation int
 	// Record is nil only where a closed run goes on in a new generation.
 	Record *history.Record
-	// Summary replaces the run's summary, if it is not nil: in one transaction with the record.
-	// Its own mark says nothing: the run's stays as it is, since whoever makes this commit may have looked before the run was
-	// blocked, and others have left their mail to whoever unblocks it.
+	// Summary replaces the run's summary, if it is not nil: in one transaction with the record. Its
+	// own mark says nothing: the run's stays as it is, since whoever makes this commit may have
+	// looked before the run was blocked, and others have left their mail to whoever unblocks it.
 	Summary *Summary
 	// Next is the start of the next generation, where this commit begins one.
 	Next *Item

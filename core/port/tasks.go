@@ -7,15 +7,17 @@ import (
 	"github.com/reprise-run/reprise/core/history"
 )
 
-// Tasks keeps what is known of activities under way, where more is needed than their message: they heartbeat, have failed
-// before, were asked to stop, or wait to be completed from outside; and of steps that have failed.
+// Tasks keeps what is known of activities under way, where more is needed than their message: they
+// heartbeat, have failed before, were asked to stop, or wait to be completed from outside; and of
+// steps that have failed.
 type Tasks interface {
 	// SaveTask keeps a state, in the place of the one that is there. Of that, one thing stays: no
-	// save takes Cancelled off, as the caller may have looked before the activity was asked to stop.
-	// A state that waits ([TaskState.Next], [TaskState.Pending]) or was asked to stop is durable when
-	// SaveTask returns; others may be lost with the process.
+	// save takes Cancelled off, as the caller may have looked before the activity was asked to
+	// stop. A state that waits ([TaskState.Next], [TaskState.Pending]) or was asked to stop is
+	// durable when SaveTask returns; others may be lost with the process.
 	SaveTask(ctx context.Context, state *TaskState) error
-	// CancelTask sets Cancelled, and changes nothing else of a state that is there. Only DeleteTask takes it off.
+	// CancelTask sets Cancelled, and changes nothing else of a state that is there. Only DeleteTask
+	// takes it off.
 	CancelTask(ctx context.Context, key TaskKey) error
 	// LoadTask gives nil if there is none.
 	LoadTask(ctx context.Context, key TaskKey) (*TaskState, error)
@@ -51,6 +53,7 @@ type TaskState struct {
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Pending: the attempt has returned, and will be completed from outside.
 	Pending bool `json:"pending,omitempty"`
-	// Large names the details, where they were left out: see [TaskState.LeaveOut]. It is not stored.
+	// Large names the details, where they were left out: see [TaskState.LeaveOut]. It is not
+	// stored.
 	Large map[string]Large `json:"large,omitempty"`
 }

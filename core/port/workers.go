@@ -9,10 +9,11 @@ import (
 
 // Workers keeps the processes that offer services over HTTP. All reads are strongly consistent.
 type Workers interface {
-	// PutWorker adds a worker, or replaces the one that has its URL. The replaced one leaves its time of
-	// registration, and so its place in the order.
+	// PutWorker adds a worker, or replaces the one that has its URL. The replaced one leaves its
+	// time of registration, and so its place in the order.
 	PutWorker(ctx context.Context, worker *Worker) error
-	// BeatWorker stores the load and the time of a heartbeat, and says whether a worker has the URL.
+	// BeatWorker stores the load and the time of a heartbeat, and says whether a worker has the
+	// URL.
 	BeatWorker(ctx context.Context, url string, load int64, at time.Time) (known bool, err error)
 	// ListWorkers gives the workers that a query is about, in the order of registration.
 	ListWorkers(ctx context.Context, query WorkerQuery) ([]*Worker, error)
@@ -56,7 +57,8 @@ type WorkerQuery struct {
 
 // Fits says whether a query is about a worker.
 func (q WorkerQuery) Fits(w *Worker) bool {
-	return (q.Service == "" || slices.Contains(w.Services, q.Service)) && !w.Heartbeat.Before(q.Since)
+	return (q.Service == "" || slices.Contains(w.Services, q.Service)) &&
+		!w.Heartbeat.Before(q.Since)
 }
 
 // SortWorkers puts workers in the order of registration.

@@ -21,7 +21,9 @@ func Start[I, O any](ctx Context, call *activity.Activity[I, O], input I) Future
 	return start(ctx.enter("Start"), ctx, call, input)
 }
 
-func start[I, O any](u *scheduler.Unit, ctx Context, call *activity.Activity[I, O], input I) Future[O] {
+func start[I, O any](
+	u *scheduler.Unit, ctx Context, call *activity.Activity[I, O], input I,
+) Future[O] {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of activity "+call.Name(), err))

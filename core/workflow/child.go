@@ -50,7 +50,9 @@ func StartChild[I, O any](ctx Context, child *Workflow[I, O], input I) Future[O]
 	return startChild(ctx.enter("StartChild"), ctx, child, input)
 }
 
-func startChild[I, O any](u *scheduler.Unit, ctx Context, child *Workflow[I, O], input I) Future[O] {
+func startChild[I, O any](
+	u *scheduler.Unit, ctx Context, child *Workflow[I, O], input I,
+) Future[O] {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return failedFuture[O](encoding("input of workflow "+child.name, err))

@@ -131,7 +131,9 @@ type label string
 func (l label) String() string { return string(l) }
 
 // operation is what every command with an answer does: it is emitted, and its future given.
-func operation[T any](u *scheduler.Unit, scope *scheduler.Scope, command history.Sequenced) Future[T] {
+func operation[T any](
+	u *scheduler.Unit, scope *scheduler.Scope, command history.Sequenced,
+) Future[T] {
 	op := &machine.Operation{}
 	u.Schedule(command, scope, op)
 	return Future[T]{promise: &op.Promise, scope: scope, on: op}

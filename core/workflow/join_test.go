@@ -42,7 +42,8 @@ func TestWaitingForAllIsLinear(t *testing.T) {
 	var event history.Event = &history.Started{Generation: 1, Workflow: "waits", Input: history.Payload("{}")}
 	var done scheduler.Completion
 	for number := range timers + 1 {
-		done, err = run.Activate(scheduler.Activation{Record: number + 1, Events: []history.Event{event}})
+		done, err = run.Activate(scheduler.Activation{Record: number + 1,
+			Events: []history.Event{event}})
 		require.NoError(t, err)
 		event = &history.TimerFired{Seq: int64(number)}
 	}

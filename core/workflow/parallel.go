@@ -18,7 +18,8 @@ func Parallel[T any](ctx Context, branches ...func(Context) (T, error)) ([]T, er
 	values := make([]T, len(branches))
 	var errs []error
 	for i, f := range futures {
-		value, err := f.Await(Context{unit: ctx.unit, scope: scheduler.Shield()}) // branches end in their own way, even when cancelled
+		// branches end in their own way, even when cancelled
+		value, err := f.Await(Context{unit: ctx.unit, scope: scheduler.Shield()})
 		if err != nil {
 			errs = append(errs, &BranchError{Branch: i, Err: err})
 		}
@@ -38,7 +39,9 @@ func Map[I, O any](ctx Context, items []I, run func(Context, I) (O, error)) ([]O
 // way when the workflow function returns is cut off.
 func Go[T any](ctx Context, run func(Context) (T, error)) Future[T] {
 	u := ctx.enter("Go")
-	promise := u.Spawn(func(u *scheduler.Unit) (any, error) { return run(Context{unit: u, scope: ctx.scope}) })
+	promise := u.Spawn(func(u *scheduler.Unit) (any, error) {
+		return run(Context{unit: u, scope: ctx.scope})
+	})
 	return Future[T]{promise: promise, scope: ctx.scope, on: label("a branch")}
 }
 

@@ -99,23 +99,24 @@ func ReplyAsync[S, O any](state S, work func(ctx Context) (O, error)) Answer[S, 
 
 // OnSignal has a phase handle a signal.
 func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, S) Next[S]) {
-	p.signals = append(p.signals, route{signal.name, func(ctx Context, u *scheduler.Unit, m *scheduler.Message) {
-		input, err := decodeSignal[T](u, m)
-		if err != nil {
-			u.LogError("signal "+m.Name+" was not handled", err)
-			return
-		}
-		next := handle(ctx, input, p.state)
-		p.state = next.state
-		p.stopped = p.stopped || next.stop
-		if next.later != nil {
-			p.leave(u, func(u *scheduler.Unit) {
-				if err := next.later(Context{unit: u, scope: ctx.scope}); err != nil {
-					u.LogError("signal "+m.Name+": the work that its handler left running failed", err)
-				}
-			})
-		}
-	}})
+	p.signals = append(p.signals,
+		route{signal.name, func(ctx Context, u *scheduler.Unit, m *scheduler.Message) {
+			input, err := decodeSignal[T](u, m)
+			if err != nil {
+				u.LogError("signal "+m.Name+" was not handled", err)
+				return
+			}
+			next := handle(ctx, input, p.state)
+			p.state = next.state
+			p.stopped = p.stopped || next.stop
+			if next.later != nil {
+				p.leave(u, func(u *scheduler.Unit) {
+					if err := next.later(Context{unit: u, scope: ctx.scope}); err != nil {
+						u.LogError("signal "+m.Name+": the work that its handler left running failed", err)
+					}
+				})
+			}
+		}})
 }
 
 // OnUpdate has a phase handle an update; the validators are as in [HandleUpdate]. They run when it is
@@ -124,24 +125,25 @@ func OnSignal[S, T any](p *Phase[S], signal *Signal[T], handle func(Context, T, 
 // for the answer whether its update is accepted. To accept at once, keep handlers short: leave slow work
 // running with [ReplyAsync] or [ContinueAsync].
 func OnUpdate[S, I, O any](p *Phase[S], update *Update[I, O], handle func(Context, I, S) Answer[S, O], validators ...func(I) error) {
-	p.updates = append(p.updates, route{update.name, func(ctx Context, u *scheduler.Unit, m *scheduler.Message) {
-		input, ok := accept(u, m, validators)
-		if !ok {
-			return
-		}
-		reply := handle(ctx, input, p.state)
-		p.state = reply.state
-		p.stopped = p.stopped || reply.stop
-		if reply.later == nil {
-			answer(u, m, reply.out, reply.err)
-			return
-		}
-		p.leave(u, func(u *scheduler.Unit) {
-			defer m.CompleteIfPanicking(u)
-			out, err := reply.later(Context{unit: u, scope: ctx.scope})
-			answer(u, m, out, err)
-		})
-	}})
+	p.updates = append(p.updates,
+		route{update.name, func(ctx Context, u *scheduler.Unit, m *scheduler.Message) {
+			input, ok := accept(u, m, validators)
+			if !ok {
+				return
+			}
+			reply := handle(ctx, input, p.state)
+			p.state = reply.state
+			p.stopped = p.stopped || reply.stop
+			if reply.later == nil {
+				answer(u, m, reply.out, reply.err)
+				return
+			}
+			p.leave(u, func(u *scheduler.Unit) {
+				defer m.CompleteIfPanicking(u)
+				out, err := reply.later(Context{unit: u, scope: ctx.scope})
+				answer(u, m, out, err)
+			})
+		}})
 }
 
 // Update changes the state from work that a handler left running. The function must be quick and only

@@ -32,7 +32,9 @@ func HandleUpdate[I, O any](ctx Context, update *Update[I, O], handle func(Conte
 }
 
 // accept decodes and validates an update's input.
-func accept[I any](u *scheduler.Unit, m *scheduler.Message, validators []func(I) error) (input I, ok bool) {
+func accept[I any](
+	u *scheduler.Unit, m *scheduler.Message, validators []func(I) error,
+) (input I, ok bool) {
 	input, err := history.Decode[I](m.Input)
 	if err != nil {
 		m.Reject(u, encoding("input of update "+m.Name, err))

@@ -109,7 +109,8 @@ func New(config Config) (*Handler, error) {
 	h.config.Access.declare(h.openapi)
 	h.adapter = humago.NewAdapter(h.mux, "")
 	for _, group := range groups() {
-		h.openapi.Tags = append(h.openapi.Tags, &huma.Tag{Name: group.tag, Description: group.describe})
+		h.openapi.Tags = append(h.openapi.Tags,
+			&huma.Tag{Name: group.tag, Description: group.describe})
 		for _, e := range group.endpoints {
 			e.tag = group.tag
 			if err := h.add(e); err != nil {

@@ -64,7 +64,9 @@ var (
 
 	// library answers with texts of any length.
 	library = workflow.New("library", func(ctx workflow.Context, _ struct{}) (string, error) {
-		workflow.HandleQuery(ctx, page, func(length int) (string, error) { return strings.Repeat("ö", length), nil })
+		workflow.HandleQuery(ctx, page, func(length int) (string, error) {
+			return strings.Repeat("ö", length), nil
+		})
 		workflow.HandleUpdate(ctx, printed, func(_ workflow.Context, length int) (string, error) {
 			return strings.Repeat("ü", length), nil
 		})
@@ -109,7 +111,8 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 			}
 			return nil
 		},
-		Definitions: []workflow.Definition{echo, fails, basket, library, reviewed, review, approve}, Interpreters: frontend.Interpreters()})
+		Definitions:  []workflow.Definition{echo, fails, basket, library, reviewed, review, approve},
+		Interpreters: frontend.Interpreters()})
 	require.NoError(t, err)
 	config := api.Config{Engine: node.Engine, Version: "7", Uptime: func() time.Duration { return 90 * time.Second }, Backlog: node.Backlog}
 	for _, c := range change {

@@ -207,8 +207,9 @@ func assignPayload(into *history.Payload, raw []byte) error {
 	return nil
 }
 
-// onOneLine takes out the white space between a payload's values if it has line breaks: a stored record is one line. All
-// values stay as they were written. The text is valid JSON, and is changed in its place.
+// onOneLine takes out the white space between a payload's values if it has line breaks: a stored
+// record is one line. All values stay as they were written. The text is valid JSON, and is changed
+// in its place.
 func onOneLine(raw []byte) history.Payload {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw

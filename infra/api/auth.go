@@ -35,8 +35,10 @@ type Role string
 const (
 	Read    Role = "read"    // see runs and ask them questions
 	Operate Role = "operate" // start runs, send them messages and cancel them, complete activities
-	Worker  Role = "worker"  // register workers, send their heartbeats, remove them; operate includes it
-	All     Role = "all"     // also what ends, repairs or copies runs (terminate, reset, unblock, rebuild), and publish
+	// register workers, send their heartbeats, remove them; operate includes it
+	Worker Role = "worker"
+	// also what ends, repairs or copies runs (terminate, reset, unblock, rebuild), and publish
+	All Role = "all"
 )
 
 // Roles are all that there are. From the second on, each has more rights than the one before it.
@@ -203,7 +205,8 @@ func By(ctx context.Context, caller string) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
-// caller names who makes the request: by the token, else by what the gateway noted; "" if neither does.
+// caller names who makes the request: by the token, else by what the gateway noted; "" if neither
+// does.
 func (c *call) caller() string {
 	if token, named := c.r.Context().Value(tokenKey{}).(*Token); named {
 		return token.Name

@@ -48,7 +48,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"GET /v1/runs", "", 401, none},
 		{"GET /v1/runs", "Basic " + ann, 401, none},
 		{"GET /v1/runs", "Basic " + base64.StdEncoding.EncodeToString([]byte("any:"+ann)), 200, ""},
-		{"GET /v1/runs", "Basic " + base64.StdEncoding.EncodeToString([]byte(ann+":")), 401, unknown},
+		{"GET /v1/runs", "Basic " + base64.StdEncoding.EncodeToString([]byte(ann+":")),
+			401, unknown},
 		{"GET /v1/runs", "Bearer", 401, unknown},
 		{"GET /v1/runs", "Bearer ", 401, unknown},
 		{"GET /v1/runs", "Bearer " + ann[:len(ann)-1], 401, unknown},
@@ -112,12 +113,27 @@ func TestRoles(t *testing.T) {
 	require.NoError(t, err)
 	w := start(t, func(c *api.Config) { c.Tokens, c.Rebuild = tokens, true })
 	for call, needs := range map[string]api.Role{
-		"GET /v1/runs": api.Read, "GET /v1/runs/none": api.Read, "GET /v1/runs/none/history": api.Read, "GET /v1/runs/none/export": api.Read,
-		"GET /v1/info": api.Read, "GET /v1/doctor": api.Read, "GET /v1/doctor/runs": api.Read, "GET /v1/runs/none/signals": api.Read, "GET /v1/openapi.json": api.Worker, "POST /v1/runs/none/queries/total": api.Read,
-		"POST /v1/runs": api.Operate, "POST /v1/runs/none/signals/go": api.Operate, "POST /v1/runs/none/updates/add": api.Operate,
-		"POST /v1/runs/none/cancel": api.Operate, "POST /v1/activities/abc/complete": api.Operate, "POST /v1/activities/abc/fail": api.Operate,
-		"POST /v1/runs/none/terminate": api.All, "POST /v1/runs/none/reset": api.All, "POST /v1/runs/none/unblock": api.All, "POST /v1/rebuild": api.All,
-		"GET /v1/workers": api.Read,
+		"GET /v1/runs":                     api.Read,
+		"GET /v1/runs/none":                api.Read,
+		"GET /v1/runs/none/history":        api.Read,
+		"GET /v1/runs/none/export":         api.Read,
+		"GET /v1/info":                     api.Read,
+		"GET /v1/doctor":                   api.Read,
+		"GET /v1/doctor/runs":              api.Read,
+		"GET /v1/runs/none/signals":        api.Read,
+		"GET /v1/openapi.json":             api.Worker,
+		"POST /v1/runs/none/queries/total": api.Read,
+		"POST /v1/runs":                    api.Operate,
+		"POST /v1/runs/none/signals/go":    api.Operate,
+		"POST /v1/runs/none/updates/add":   api.Operate,
+		"POST /v1/runs/none/cancel":        api.Operate,
+		"POST /v1/activities/abc/complete": api.Operate,
+		"POST /v1/activities/abc/fail":     api.Operate,
+		"POST /v1/runs/none/terminate":     api.All,
+		"POST /v1/runs/none/reset":         api.All,
+		"POST /v1/runs/none/unblock":       api.All,
+		"POST /v1/rebuild":                 api.All,
+		"GET /v1/workers":                  api.Read,
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		for i, role := range api.Roles {
@@ -134,9 +150,12 @@ func TestRoles(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 		require.Contains(t, text, "the token expired expired at ")
 	}
-	for _, call := range []string{"POST /v1/workers", "POST /v1/workers/heartbeat", "DELETE /v1/workers"} { // reading does not include them
+	// reading does not include them
+	for _, call := range []string{"POST /v1/workers", "POST /v1/workers/heartbeat",
+		"DELETE /v1/workers"} {
 		method, path, _ := strings.Cut(call, " ")
-		for role, status := range map[api.Role]int{api.Worker: 400, api.Read: 403, api.Operate: 400, api.All: 400} {
+		for role, status := range map[api.Role]int{api.Worker: 400, api.Read: 403, api.Operate: 400,
+			api.All: 400} {
 			response, text := w.call(method, path, "", "Authorization", "Bearer "+secrets[role])
 			require.Equal(t, status, response.StatusCode, "%s as %s: %s", path, role, text)
 		}

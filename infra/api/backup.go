@@ -19,8 +19,10 @@ const (
 
 func backupEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/backup", id: "get-backup", summary: "Back up the database",
-			describe: "A copy of the SQLite database, made while the server runs, with all that was accepted before the request. To restore it, put it " +
+		{method: http.MethodGet, path: "/v1/backup", id: "get-backup",
+			summary: "Back up the database",
+			describe: "A copy of the SQLite database, made while the server runs, with all that " +
+				"was accepted before the request. To restore it, put it " +
 				"into a data folder as reprise.db. On AWS, the table is backed up instead.",
 			answers: map[int]reply{http.StatusOK: {"The database.", database{}, ""}},
 			fails:   []port.Code{port.Conflict}, serve: getBackup},
@@ -32,7 +34,8 @@ type database struct{}
 
 func getBackup(c *call) error {
 	if c.config.Backup == nil {
-		return &port.Error{Code: port.Conflict, Message: "this server keeps its runs in a table of DynamoDB, not in a file: " +
+		return &port.Error{Code: port.Conflict, Message: "this server keeps its runs in a table " +
+			"of DynamoDB, not in a file: " +
 			"use point-in-time recovery or backups of that table"}
 	}
 	file, err := c.config.Backup(c.r.Context())

@@ -43,7 +43,9 @@ func (body) Close() error { return nil }
 // BenchmarkStart is one start without what the engine and the connection cost.
 func BenchmarkStart(b *testing.B) {
 	ports := instant{}
-	e, err := engine.New(port.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
+	e, err := engine.New(port.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string {
+		return "abcdefghijklmnopqrstuvwxyz"
+	}, Together: true},
 		engine.Config{Definitions: []workflow.Definition{echo}})
 	require.NoError(b, err)
 	handler, err := api.New(api.Config{Engine: e})

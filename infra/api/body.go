@@ -107,8 +107,10 @@ func notReceived(err error, body *paced) error {
 }
 
 func bodyTooLarge() error {
-	return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf("the request's body has more than %d bytes; a value may have %d: store it elsewhere and pass where it is",
-		longestBody, history.MaxPayload)}
+	return &port.Error{Code: port.TooLarge,
+		Message: fmt.Sprintf("the request's body has more than %d bytes; a value may have %d: "+
+			"store it elsewhere and pass where it is",
+			longestBody, history.MaxPayload)}
 }
 
 func checkContentType(given string) error {

@@ -66,8 +66,11 @@ func (c *call) fits(bytes int64) error {
 	if bytes <= total {
 		return nil
 	}
-	return &port.Error{Code: port.TooLarge, Message: fmt.Sprintf("it needs about %d bytes of memory, and this server may use %d for its runs and "+
-		"requests: give it more memory (reprise dev --memory, or the memory of the Lambda function), or store the value elsewhere and pass where it is", bytes, total)}
+	return &port.Error{Code: port.TooLarge,
+		Message: fmt.Sprintf("it needs about %d bytes of memory, and this server may use %d for "+
+			"its runs and "+
+			"requests: give it more memory (reprise dev --memory, or the memory of the Lambda "+
+			"function), or store the value elsewhere and pass where it is", bytes, total)}
 }
 
 // awaitRoomForLog claims what reading a part of a log needs. Where the next part is short, another

@@ -9,8 +9,19 @@ import (
 // What the engine says, as callers see it.
 
 func summaryOf(s *port.Summary) *wire.Summary {
-	return &wire.Summary{Run: s.Run, Workflow: s.Workflow, Definition: s.Definition, Generation: s.Generation, Status: s.Status, Blocked: (*wire.Block)(s.Blocked), Started: s.Started, Closed: s.Closed,
-		Input: s.Input, Result: s.Result, Failure: s.Failure, State: s.State, Attributes: s.Attributes, Parent: s.Parent, Large: largeOf(s.Large)}
+	return &wire.Summary{Run: s.Run, Workflow: s.Workflow, Definition: s.Definition,
+		Generation: s.Generation,
+		Status:     s.Status,
+		Blocked:    (*wire.Block)(s.Blocked),
+		Started:    s.Started,
+		Closed:     s.Closed,
+		Input:      s.Input,
+		Result:     s.Result,
+		Failure:    s.Failure,
+		State:      s.State,
+		Attributes: s.Attributes,
+		Parent:     s.Parent,
+		Large:      largeOf(s.Large)}
 }
 
 func largeOf(values map[string]port.Large) map[string]wire.Large {
@@ -25,18 +36,27 @@ func largeOf(values map[string]port.Large) map[string]wire.Large {
 }
 
 func answerOf(a engine.UpdateAnswer) wire.UpdateAnswer {
-	return wire.UpdateAnswer{ID: a.ID, Stamp: a.Stamp, Phase: a.Phase, Result: a.Result, Failure: a.Failure, Large: largeOf(a.Large)}
+	return wire.UpdateAnswer{ID: a.ID, Stamp: a.Stamp, Phase: a.Phase, Result: a.Result,
+		Failure: a.Failure, Large: largeOf(a.Large)}
 }
 
 func activityOf(t *port.TaskState) *wire.ActivityState {
-	return &wire.ActivityState{Run: t.Run, Generation: t.Generation, Seq: t.Seq, Activity: t.Activity, Step: t.Step, Attempt: t.Attempt,
-		Started: t.Started, Beat: t.Beat, Details: t.Details, Failure: t.Failure, Next: t.Next, Cancelled: t.Cancelled, Pending: t.Pending,
-		Large: largeOf(t.Large)}
+	return &wire.ActivityState{Run: t.Run, Generation: t.Generation, Seq: t.Seq,
+		Activity: t.Activity, Step: t.Step, Attempt: t.Attempt,
+		Started:   t.Started,
+		Beat:      t.Beat,
+		Details:   t.Details,
+		Failure:   t.Failure,
+		Next:      t.Next,
+		Cancelled: t.Cancelled,
+		Pending:   t.Pending,
+		Large:     largeOf(t.Large)}
 }
 
 // definitionOf gives a definition as answers have it.
 func definitionOf(d *port.Definition) *wire.Definition {
-	return &wire.Definition{Name: d.Name, Version: d.Version, Kind: d.Kind, Status: string(d.Status), Hash: d.Hash, Bytes: d.Bytes,
+	return &wire.Definition{Name: d.Name, Version: d.Version, Kind: d.Kind,
+		Status: string(d.Status), Hash: d.Hash, Bytes: d.Bytes,
 		Publisher: d.Publisher, Published: d.Published, Source: d.Source}
 }
 

@@ -111,7 +111,8 @@ func (c *copies) renew(w *wanted, text []byte, sum uint32) error {
 	}
 	file, err := newScratch(c.folder, text)
 	if err != nil {
-		return fmt.Errorf("%w: the disk did not take the copy that the value is read from: %w", port.ErrUnavailable, err)
+		return fmt.Errorf("%w: the disk did not take the copy that the value is read from: %w",
+			port.ErrUnavailable, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

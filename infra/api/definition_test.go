@@ -30,7 +30,8 @@ func approvalOf(key string) string {
 
 func (w *world) publish(name, source string) *client.Published {
 	w.Helper()
-	published, err := w.client.Publish(w.Context(), wire.PublishBody{Name: name, Kind: "flow", Source: source})
+	published, err := w.client.Publish(w.Context(), wire.PublishBody{Name: name, Kind: "flow",
+		Source: source})
 	require.NoError(w, err)
 	return published
 }
@@ -55,19 +56,25 @@ func TestPublishedVersionsRunSideBySide(t *testing.T) {
 	require.Equal(t, map[string]any{"old": 1.0, "new": 2.0, "named": 1.0}, versions)
 
 	for run, key := range map[string]string{"old": "boss", "new": "chief"} {
-		w.ok(202, "POST", "/v1/runs/"+run+"/signals/set", `{"input":{"key":"`+key+`","value":true}}`)
+		w.ok(202, "POST", "/v1/runs/"+run+"/signals/set",
+			`{"input":{"key":"`+key+`","value":true}}`)
 		require.Equal(t, "completed", w.ok(200, "GET", "/v1/runs/"+run+"?wait=5s", "")["status"])
 	}
 	w.awaitRecord("named")
 	w.ok(202, "POST", "/v1/runs/named/reset", `{"record":1,"definition":2}`)
-	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/named", "")["definition"] == 2.0 }, 5*time.Second, time.Millisecond)
-	require.Contains(t, w.problem("POST", "/v1/runs/named/reset", `{"record":1,"generation":1,"definition":7}`).Detail, `no version 7 of definition "review"`)
-	require.Equal(t, port.NotFound, w.problem("POST", "/v1/runs", `{"workflow":"review","input":{},"definition":7}`).Code)
+	require.Eventually(t, func() bool {
+		return w.ok(200, "GET", "/v1/runs/named", "")["definition"] == 2.0
+	}, 5*time.Second, time.Millisecond)
+	require.Contains(t, w.problem("POST", "/v1/runs/named/reset",
+		`{"record":1,"generation":1,"definition":7}`).Detail, `no version 7 of definition "review"`)
+	require.Equal(t, port.NotFound,
+		w.problem("POST", "/v1/runs", `{"workflow":"review","input":{},"definition":7}`).Code)
 }
 
 // An export has the source of its generation's version, in pieces if it is long.
 func TestExportsCarryTheSource(t *testing.T) {
-	ring, err := seal.ParseKeyring(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", seal.KeyBytes))))
+	ring, err := seal.ParseKeyring(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k",
+		seal.KeyBytes))))
 	require.NoError(t, err)
 	w := start(t, func(c *api.Config) { c.Seal = seal.New(ring) })
 	long := approvalOf("boss") + strings.Repeat(" ", 1_000_000) + strings.Repeat("\n", 1_000_000)
@@ -76,12 +83,16 @@ func TestExportsCarryTheSource(t *testing.T) {
 	w.ok(201, "POST", "/v1/runs", `{"run":"r","workflow":"review","input":{},"definition":1}`)
 	w.awaitRecord("r")
 	w.ok(202, "POST", "/v1/runs/r/reset", `{"record":1,"definition":2}`)
-	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/r", "")["definition"] == 2.0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.ok(200, "GET", "/v1/runs/r", "")["definition"] == 2.0
+	}, 5*time.Second, time.Millisecond)
 	w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"own","workflow":"echo","input":1}`)
 
 	of := map[int]*history.Export{1: w.exportOf("r", 1, 4), 2: w.exportOf("r", 2, 1)}
-	require.True(t, *of[1].Definition == history.ExportedDefinition{Version: 1, Kind: "flow", Source: long}, "the source is another one")
-	require.Equal(t, &history.ExportedDefinition{Version: 2, Kind: "flow", Source: approvalOf("chief")}, of[2].Definition)
+	require.True(t, *of[1].Definition == history.ExportedDefinition{Version: 1, Kind: "flow",
+		Source: long}, "the source is another one")
+	require.Equal(t, &history.ExportedDefinition{Version: 2, Kind: "flow",
+		Source: approvalOf("chief")}, of[2].Definition)
 	require.Nil(t, w.exportOf("own", 1, 1).Definition)
 	for generation, export := range of {
 		done, err := engine.Replay(system.Clock{}, nil, frontend.Interpreters(), export)
@@ -92,7 +103,10 @@ func TestExportsCarryTheSource(t *testing.T) {
 	var sealed bytes.Buffer
 	require.NoError(t, w.client.ExportSealed(t.Context(), "r", 2, &sealed))
 	require.NotContains(t, sealed.String(), "chief", "a sealed export says nothing of the source")
-	opened, err := seal.DecodeExport(t.Context(), sealed.Bytes(), func(map[string]string) (seal.Codec, error) { return seal.New(ring), nil })
+	opened, err := seal.DecodeExport(t.Context(), sealed.Bytes(),
+		func(map[string]string) (seal.Codec, error) {
+			return seal.New(ring), nil
+		})
 	require.NoError(t, err)
 	require.Equal(t, of[2].Definition, opened.Definition)
 
@@ -107,24 +121,30 @@ func TestExportsCarryTheSource(t *testing.T) {
 // awaitRecord waits until a run has its first record.
 func (w *world) awaitRecord(run string) {
 	w.Helper()
-	require.Eventually(w, func() bool { return len(w.ok(200, "GET", "/v1/runs/"+run+"/history", "")["records"].([]any)) > 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(w, func() bool {
+		return len(w.ok(200, "GET", "/v1/runs/"+run+"/history", "")["records"].([]any)) > 0
+	}, 5*time.Second, time.Millisecond)
 }
 
 // A run whose workflow has no code yet resumes when its definition is published.
 func TestPublishingResumesRunsThatWaitForIt(t *testing.T) {
 	w := start(t)
-	response, text := w.call("POST", "/v1/runs?wait=5s", `{"run":"early","workflow":"later","input":{}}`)
+	response, text := w.call("POST", "/v1/runs?wait=5s",
+		`{"run":"early","workflow":"later","input":{}}`)
 	require.Equal(t, http.StatusCreated, response.StatusCode)
 	require.Contains(t, text, "unknown-workflow")
 	w.publish("later", `{"start":"end","nodes":{"end":{"kind":"timer","params":{"delay_ms":1}}}}`)
-	require.Eventually(t, func() bool { return w.ok(200, "GET", "/v1/runs/early?wait=5s", "")["status"] == "completed" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.ok(200, "GET", "/v1/runs/early?wait=5s", "")["status"] == "completed"
+	}, 5*time.Second, time.Millisecond)
 }
 
 // All mistakes of a source come back at once, with their places, and nothing is stored.
 func TestSourcesWithMistakesAreRefused(t *testing.T) {
 	w := start(t)
 	const wrong = `{"start": "a", "nodes": {"b": {"kind": "timr"}}}`
-	_, err := w.client.Publish(t.Context(), wire.PublishBody{Name: "review", Kind: "flow", Source: wrong})
+	_, err := w.client.Publish(t.Context(), wire.PublishBody{Name: "review", Kind: "flow",
+		Source: wrong})
 	problem := (*client.Problem)(nil)
 	require.ErrorAs(t, err, &problem)
 	require.Equal(t, port.Invalid, problem.Code)
@@ -135,11 +155,13 @@ func TestSourcesWithMistakesAreRefused(t *testing.T) {
 	require.Contains(t, pointers, "/start")
 	require.Contains(t, pointers["/nodes/b/kind"], `did you mean "timer"`)
 
-	validation, err := w.client.Validate(t.Context(), wire.ValidateBody{Name: "review", Kind: "flow", Source: wrong})
+	validation, err := w.client.Validate(t.Context(),
+		wire.ValidateBody{Name: "review", Kind: "flow", Source: wrong})
 	require.NoError(t, err)
 	require.False(t, validation.Valid)
 	require.Equal(t, problem.Problems, validation.Problems)
-	validation, err = w.client.Validate(t.Context(), wire.ValidateBody{Name: "review", Kind: "flow", Source: approvalOf("boss")})
+	validation, err = w.client.Validate(t.Context(), wire.ValidateBody{Name: "review", Kind: "flow",
+		Source: approvalOf("boss")})
 	require.NoError(t, err)
 	require.Equal(t, &wire.Validation{Valid: true, Problems: []wire.SourceProblem{}}, validation)
 
@@ -152,7 +174,8 @@ func TestSourcesWithMistakesAreRefused(t *testing.T) {
 	} {
 		require.Equal(t, code, w.problem("POST", "/v1/definitions", body).Code, body)
 	}
-	long, err := json.Marshal(map[string]string{"name": "x", "kind": "flow", "source": strings.Repeat(" ", port.LongestSource+1)})
+	long, err := json.Marshal(map[string]string{"name": "x", "kind": "flow",
+		"source": strings.Repeat(" ", port.LongestSource+1)})
 	require.NoError(t, err)
 	require.Equal(t, port.TooLarge, w.problem("POST", "/v1/definitions", string(long)).Code)
 	require.Empty(t, w.ok(200, "GET", "/v1/definitions", "")["definitions"])
@@ -164,7 +187,8 @@ func TestDefinitionsAreListedAndRead(t *testing.T) {
 	w.publish("a", approvalOf("one"))
 	w.publish("a", approvalOf("two"))
 	long := approvalOf("three") + strings.Repeat(" \n", port.LongestSource/2-200)
-	draft, err := w.client.Publish(t.Context(), wire.PublishBody{Name: "a", Kind: "flow", Source: long, Draft: true, Version: 9})
+	draft, err := w.client.Publish(t.Context(), wire.PublishBody{Name: "a", Kind: "flow",
+		Source: long, Draft: true, Version: 9})
 	require.NoError(t, err)
 	require.Equal(t, "draft", draft.Status)
 
@@ -186,7 +210,8 @@ func TestDefinitionsAreListedAndRead(t *testing.T) {
 	require.Equal(t, 9, versions[0].Version)
 	latest, err := w.client.Definition(t.Context(), "a", 0)
 	require.NoError(t, err)
-	require.Equal(t, []any{2, approvalOf("two")}, []any{latest.Version, latest.Source}, "a draft is not the latest")
+	require.Equal(t, []any{2, approvalOf("two")}, []any{latest.Version, latest.Source},
+		"a draft is not the latest")
 	whole, err := w.client.Definition(t.Context(), "a", 9)
 	require.NoError(t, err)
 	require.True(t, whole.Source == long, "a long source comes in pieces")
@@ -195,7 +220,8 @@ func TestDefinitionsAreListedAndRead(t *testing.T) {
 	require.Equal(t, port.NotFound, w.problem("GET", "/v1/definitions/none", "").Code)
 	require.Equal(t, port.NotFound, w.problem("GET", "/v1/definitions/a/versions/3", "").Code)
 	for _, version := range []string{"0", "-1", "x", "newest"} {
-		require.Equal(t, port.Invalid, w.problem("GET", "/v1/definitions/a/versions/"+version, "").Code)
+		require.Equal(t, port.Invalid,
+			w.problem("GET", "/v1/definitions/a/versions/"+version, "").Code)
 	}
 }
 
@@ -204,17 +230,22 @@ func TestRetireAndDelete(t *testing.T) {
 	w.publish("review", approvalOf("boss"))
 	w.publish("review", approvalOf("chief"))
 	w.ok(201, "POST", "/v1/runs", `{"run":"r","workflow":"review","input":{},"definition":1}`)
-	require.Contains(t, w.problem("DELETE", "/v1/definitions/review/versions/2", "").Detail, "retire it first")
-	require.Equal(t, port.Invalid, w.problem("POST", "/v1/definitions/review/versions/latest/retire", "").Code)
+	require.Contains(t, w.problem("DELETE", "/v1/definitions/review/versions/2", "").Detail,
+		"retire it first")
+	require.Equal(t, port.Invalid,
+		w.problem("POST", "/v1/definitions/review/versions/latest/retire", "").Code)
 	for _, version := range []int{1, 2} {
 		require.NoError(t, w.client.Retire(t.Context(), "review", version))
 	}
-	require.Equal(t, port.Conflict, w.problem("POST", "/v1/runs", `{"workflow":"review","input":{},"definition":2}`).Code)
-	require.Contains(t, w.problem("DELETE", "/v1/definitions/review/versions/1", "").Detail, `run "r" has it`)
+	require.Equal(t, port.Conflict,
+		w.problem("POST", "/v1/runs", `{"workflow":"review","input":{},"definition":2}`).Code)
+	require.Contains(t, w.problem("DELETE", "/v1/definitions/review/versions/1", "").Detail,
+		`run "r" has it`)
 	require.NoError(t, w.client.DeleteDefinition(t.Context(), "review", 2))
 	require.Equal(t, port.NotFound, client.CodeOf(w.client.Retire(t.Context(), "review", 2)))
 	w.ok(202, "POST", "/v1/runs/r/signals/set", `{"input":{"key":"boss","value":true}}`)
-	require.Equal(t, "completed", w.ok(200, "GET", "/v1/runs/r?wait=5s", "")["status"], "runs continue on a retired version")
+	require.Equal(t, "completed", w.ok(200, "GET", "/v1/runs/r?wait=5s", "")["status"],
+		"runs continue on a retired version")
 }
 
 // Publishing needs the role all, and the token's name is the publisher's.
@@ -229,7 +260,8 @@ func TestWhoMayPublish(t *testing.T) {
 		tokens = append(tokens, token)
 	}
 	w := start(t, func(c *api.Config) { c.Tokens = tokens })
-	publish, err := json.Marshal(wire.PublishBody{Name: "review", Kind: "flow", Source: approvalOf("boss")})
+	publish, err := json.Marshal(wire.PublishBody{Name: "review", Kind: "flow",
+		Source: approvalOf("boss")})
 	require.NoError(t, err)
 	for call, allowed := range map[string][]int{ // by role: worker, read, operate, all
 		"POST /v1/definitions":                        {403, 403, 403, 201},
@@ -254,6 +286,7 @@ func TestWhoMayPublish(t *testing.T) {
 	definition, err := w.node.Definition(t.Context(), "review", 0)
 	require.NoError(t, err)
 	require.Equal(t, "ada-all", definition.Publisher)
-	_, _, err = w.node.Publish(t.Context(), engine.PublishRequest{Name: "other", Kind: "flow", Source: approvalOf("boss")})
+	_, _, err = w.node.Publish(t.Context(), engine.PublishRequest{Name: "other", Kind: "flow",
+		Source: approvalOf("boss")})
 	require.NoError(t, err)
 }

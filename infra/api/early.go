@@ -54,7 +54,8 @@ func (e *Early) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Connection", "close")
-	Problem(w, port.Unavailable, fmt.Sprintf("the server is not ready yet: %s; try again", *e.why.Load()))
+	Problem(w, port.Unavailable, fmt.Sprintf("the server is not ready yet: %s; try again",
+		*e.why.Load()))
 }
 
 func (e *Early) countConnection(connection net.Conn, state http.ConnState) {

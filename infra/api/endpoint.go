@@ -46,7 +46,8 @@ type reply struct {
 
 // headers of answers, as the document describes them.
 var headers = map[string]string{
-	wire.HintHeader: "What may be wrong, though the start was accepted: the workflow is not registered here.",
+	wire.HintHeader: "What may be wrong, though the start was accepted: the workflow is not " +
+		"registered here.",
 	wire.NextHeader: "What to give as after for the next piece; missing with the last one.",
 }
 
@@ -128,7 +129,8 @@ func (h *Handler) describe(r reply) *huma.Response {
 
 // describeProblems lists, for each status, the codes that it stands for.
 func (h *Handler) describeProblems(operation *huma.Operation, e endpoint) {
-	codes := append([]port.Code{port.Invalid, port.Unavailable, port.Internal, port.TooLarge, client.Forbidden}, e.fails...)
+	codes := append([]port.Code{port.Invalid, port.Unavailable, port.Internal, port.TooLarge,
+		client.Forbidden}, e.fails...)
 	if !e.open {
 		codes = append(codes, client.Unauthenticated)
 	}

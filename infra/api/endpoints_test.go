@@ -212,16 +212,21 @@ func TestActivities(t *testing.T) {
 	require.Equal(t, false, w.ok(200, "POST", "/v1/activities/"+token+"/heartbeat", `{"details":{"done":1}}`)["cancelled"])
 	long := `"` + strings.Repeat("x", port.LongestListed) + `"`
 	w.ok(200, "POST", "/v1/activities/"+token+"/heartbeat", `{"details":`+long+`}`)
-	shown := w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"].([]any)[0].(map[string]any)
+	shown := w.ok(200, "GET", "/v1/runs/done/activities",
+		"")["activities"].([]any)[0].(map[string]any)
 	require.NotContains(t, shown, "details", "they are long")
-	require.EqualValues(t, len(long), shown["large"].(map[string]any)["details"].(map[string]any)["bytes"])
-	_, details := w.call("GET", fmt.Sprintf("/v1/runs/done/activities/%v/details", shown["seq"]), "")
+	require.EqualValues(t, len(long),
+		shown["large"].(map[string]any)["details"].(map[string]any)["bytes"])
+	_, details := w.call("GET", fmt.Sprintf("/v1/runs/done/activities/%v/details", shown["seq"]),
+		"")
 	require.Equal(t, long, details)
-	require.Equal(t, port.NotFound, w.problem("GET", "/v1/runs/done/activities/99/details", "").Code)
+	require.Equal(t, port.NotFound,
+		w.problem("GET", "/v1/runs/done/activities/99/details", "").Code)
 	require.Equal(t, port.Invalid, w.problem("GET", "/v1/runs/done/activities/x/details", "").Code)
 	w.ok(204, "POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
 	w.ok(204, "POST", "/v1/activities/"+token+"/complete", `{"result":"good"}`)
-	require.Equal(t, port.NotFound, w.problem("POST", "/v1/activities/"+token+"/complete", `{"result":"bad"}`).Code)
+	require.Equal(t, port.NotFound, w.problem("POST", "/v1/activities/"+token+"/complete",
+		`{"result":"bad"}`).Code)
 	require.Equal(t, "good", w.ok(200, "GET", "/v1/runs/done?wait=5s", "")["result"])
 	require.Equal(t, []any{}, w.ok(200, "GET", "/v1/runs/done/activities", "")["activities"])
 
@@ -238,8 +243,11 @@ func TestInfoAndHealth(t *testing.T) {
 		c.Healthy = healthOf(sick)
 	})
 	info := w.ok(200, "GET", "/v1/info", "")
-	require.Equal(t, map[string]any{"version": "7", "uptime": "1m30s", "workflows": []any{"basket", "echo", "fails", "library", "reviewed"}, "activities": []any{"review"}, "kinds": []any{"flow"},
-		"backlog": map[string]any{"ready": 0.0, "delayed": 0.0, "inFlight": 0.0}}, info)
+	require.Equal(t, map[string]any{"version": "7", "uptime": "1m30s",
+		"workflows":  []any{"basket", "echo", "fails", "library", "reviewed"},
+		"activities": []any{"review"},
+		"kinds":      []any{"flow"},
+		"backlog":    map[string]any{"ready": 0.0, "delayed": 0.0, "inFlight": 0.0}}, info)
 	require.Equal(t, "ok", w.ok(200, "GET", "/v1/health", "")["status"])
 }
 

@@ -21,8 +21,9 @@ import (
 // JSON, still fit the 6,291,556 bytes that a Lambda function may answer with.
 const pieceOfLog = 1_000_000
 
-// place in the text of an export: in that of a generation, after a record that counts for it, and so many bytes of what
-// follows, its separator included. Before all records, what follows begins with the head.
+// place in the text of an export: in that of a generation, after a record that counts for it, and
+// so many bytes of what follows, its separator included. Before all records, what follows begins
+// with the head.
 type place struct {
 	generation int
 	after      port.Position
@@ -42,7 +43,8 @@ func parsePlace(given string) (p place, err error) {
 	from := p.after
 	if err != nil || p.String() != given || p.generation < 1 || min(from.Generation, from.Record, p.bytes) < 0 || from.Generation > p.generation ||
 		(from.Generation == 0) != (from.Record == 0) {
-		return place{}, invalid(fmt.Sprintf("%q is no place in an export: take it from the header %s of the piece before", given, wire.NextHeader))
+		return place{}, invalid(fmt.Sprintf("%q is no place in an export: take it from the "+
+			"header %s of the piece before", given, wire.NextHeader))
 	}
 	return p, nil
 }
@@ -72,7 +74,10 @@ func exportHistory(c *call) error {
 	if err := c.awaitRoomForLog(p.run, max(p.at.after.Generation, 1), p.at.after.Record); err != nil {
 		return err
 	}
-	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after, func(at port.Position, record *history.Record) error { return p.add(ctx, at, record) })
+	err = c.engine.Export(ctx, p.run, p.at.generation, p.at.after,
+		func(at port.Position, record *history.Record) error {
+			return p.add(ctx, at, record)
+		})
 	if err == nil && p.at.after == (port.Position{}) { // there are no records
 		err = p.put(p.head)
 	}
@@ -120,14 +125,17 @@ func (p *piece) makeHead(c *call) error {
 		return err
 	}
 	if summary.Definition != 0 || summary.Generation != p.at.generation { // else there is none
-		if err := c.awaitRoom(copiesOfValue*port.LongestSource, c.config.Limits.RoomWithin); err != nil {
+		if err := c.awaitRoom(copiesOfValue*port.LongestSource,
+			c.config.Limits.RoomWithin); err != nil {
 			return err
 		}
 		if export.Definition, err = c.engine.DefinitionOf(ctx, p.run, p.at.generation); err != nil {
 			return err
 		}
 	}
-	frame, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendExport(nil, export), nil })
+	frame, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) {
+		return e.AppendExport(nil, export), nil
+	})
 	if err != nil {
 		return err
 	}
@@ -158,7 +166,9 @@ func (p *piece) add(ctx context.Context, at port.Position, record *history.Recor
 	if p.at.after == (port.Position{}) {
 		before = slices.Concat(p.head, []byte("\n"))
 	}
-	text, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) { return e.AppendRecord(before, record), nil })
+	text, err := seal.Encode(ctx, p.seal, p.run, func(e history.Encoder) ([]byte, error) {
+		return e.AppendRecord(before, record), nil
+	})
 	if err != nil {
 		return err
 	}
@@ -169,11 +179,12 @@ func (p *piece) add(ctx context.Context, at port.Position, record *history.Recor
 	return nil
 }
 
-// put adds the part of a text that the pieces before did not have, or as much of it as there is room
-// for: then the piece is full.
+// put adds the part of a text that the pieces before did not have, or as much of it as there is
+// room for: then the piece is full.
 func (p *piece) put(text []byte) error {
 	if p.skip > len(text) {
-		return invalid(fmt.Sprintf("%q is not a place in this export: what comes there has %d bytes", p.at, len(text)))
+		return invalid(fmt.Sprintf(
+			"%q is not a place in this export: what comes there has %d bytes", p.at, len(text)))
 	}
 	rest, room := text[p.skip:], pieceOfLog-len(p.text)
 	if len(rest) <= room {

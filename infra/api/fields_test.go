@@ -21,8 +21,9 @@ func TestDescriptionsMatchWhatIsWritten(t *testing.T) {
 	for _, c := range []struct{ written, described any }{
 		{history.Parent{}, parent{}},
 		{failed, failure{}},
-		{json.RawMessage(history.AppendExport(nil, &history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="},
-			Definition: &history.ExportedDefinition{}})), exported{}},
+		{json.RawMessage(history.AppendExport(nil,
+			&history.Export{Keys: map[string]string{"2026-11": "kms:table:AQ=="},
+				Definition: &history.ExportedDefinition{}})), exported{}},
 	} {
 		text, err := json.Marshal(c.written)
 		require.NoError(t, err)
@@ -97,8 +98,11 @@ func TestNestedBodies(t *testing.T) {
 	require.NoError(t, shapes.decode([]byte(`{"steps": [ {"name":"a","wait":"1m30s","else":{"name":"b"}}, {"name":"c"} ],
 		"caps": {"x": 3}, "tags": ["p","q"], "at": "2026-01-31T08:00:00Z", "input": [1, 2]}`), &read))
 	one := history.Payload("[1, 2]")
-	require.Equal(t, plan{Steps: []step{{"a", 90 * time.Second, &step{Name: "b"}}, {Name: "c"}}, Caps: map[string]int{"x": 3},
-		Tags: []string{"p", "q"}, At: time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC), Input: &one}, read)
+	require.Equal(t, plan{Steps: []step{{"a", 90 * time.Second, &step{Name: "b"}}, {Name: "c"}},
+		Caps:  map[string]int{"x": 3},
+		Tags:  []string{"p", "q"},
+		At:    time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC),
+		Input: &one}, read)
 
 	for text, says := range map[string]string{
 		`{"steps":{}}`:                                   `field "steps" must be a list, not an object`,
@@ -120,5 +124,7 @@ func TestNestedBodies(t *testing.T) {
 	_, err = shapes.newShape(reflect.TypeFor[struct {
 		F func() `json:"f"`
 	}]())
-	require.ErrorContains(t, err, "a value of type func() is not read from requests", "a declaration that cannot be served is found at the start")
+	require.ErrorContains(t, err,
+		"a value of type func() is not read from requests", "a declaration that cannot be served "+
+			"is found at the start")
 }

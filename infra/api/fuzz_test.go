@@ -134,7 +134,8 @@ func newBench(tb testing.TB, handler *api.Handler) *bench {
 	reviewed := workflow.New("reviewed", func(ctx workflow.Context, what string) (string, error) { return workflow.Execute(ctx, review, what) })
 	b, store := &bench{}, memory.New()
 	var err error
-	b.engine, err = engine.New(port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Queue: b, Clock: system.Clock{}, Authors: immortal{},
+	b.engine, err = engine.New(port.Ports{Runs: store, Directory: store, Due: store, Tasks: store,
+		Queue: b, Clock: system.Clock{}, Authors: immortal{},
 		NewID: func() string { return strings.ToLower(rand.Text()) }},
 		engine.Config{Definitions: []workflow.Definition{echo, fails, basket, reviewed, review}, TokenKey: make([]byte, 32), StuckAfter: -1})
 	require.NoError(tb, err)
@@ -176,7 +177,8 @@ func (b *bench) deliver(tb testing.TB) {
 		message := b.resumes[0]
 		b.resumes = b.resumes[1:]
 		if message.Delay == 0 {
-			require.NoError(tb, b.engine.Activate(tb.Context(), time.Time{}, []port.Resume{message})[0])
+			require.NoError(tb, b.engine.Activate(tb.Context(), time.Time{},
+				[]port.Resume{message})[0])
 		}
 	}
 }

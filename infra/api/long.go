@@ -81,7 +81,8 @@ func (c *call) stream(at spot, l *long) error {
 	var buffer []byte
 	for from, paced := at.bytes, at.bytes; from < text.size; {
 		if buffer, err = text.part(from/scratchPart, buffer); err != nil {
-			panic(http.ErrAbortHandler) // the answer has begun: only its missing end can say that it failed
+			// the answer has begun: only its missing end can say that it failed
+			panic(http.ErrAbortHandler)
 		}
 		if from-paced >= pieceOfLog { // the time for the next piece begins
 			hurryReader(c.w, pieceOfLog)
@@ -117,7 +118,8 @@ func (l *long) has(at spot, size int, sum uint32) error {
 	if at == (spot{}) || sum == at.sum && at.bytes <= size {
 		return nil
 	}
-	return &port.Error{Code: port.Conflict, Message: l.what + " has changed since its first piece was read: read it again"}
+	return &port.Error{Code: port.Conflict, Message: l.what +
+		" has changed since its first piece was read: read it again"}
 }
 
 // leavesOut says whether a value is too long for an answer here. If so, the answer names the place
@@ -141,5 +143,6 @@ func (c *call) giveRest(what string, value []byte) error {
 
 // afterParam is the place in a text.
 func afterParam(of string) string {
-	return fmt.Sprintf("The next piece of %s after this place: %s of the answer before.", of, wire.NextHeader)
+	return fmt.Sprintf("The next piece of %s after this place: %s of the answer before.", of,
+		wire.NextHeader)
 }

@@ -109,7 +109,8 @@ func TestLongestAnswer(t *testing.T) {
 		fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail))
 	p = w.problem("GET", "/v1/runs/long", "")
 	require.Regexp(t, `^the answer has \d+ bytes`, p.Detail)
-	require.Equal(t, port.TooLarge, w.problem("GET", "/v1/runs", "").Code, "one run alone is too long")
+	require.Equal(t, port.TooLarge, w.problem("GET", "/v1/runs", "").Code,
+		"one run alone is too long")
 	w.exportOf("long", 1, 1)
 	require.Equal(t, "Reprise-Next", wire.NextHeader)
 }

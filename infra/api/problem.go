@@ -70,7 +70,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		failPlain(w, status, err.Error())
 		return
 	}
-	problem := &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: message}
+	problem := &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title,
+		Status: status, Code: code, Detail: message}
 	if source := port.SourceProblems(nil); errors.As(err, &source) {
 		problem.Problems = problemsOf(source)
 	}
@@ -80,7 +81,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 // Problem answers with a problem that has the status of its code.
 func Problem(w http.ResponseWriter, code port.Code, detail string) {
 	status, title := statusOf(code)
-	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title, Status: status, Code: code, Detail: detail})
+	writeProblem(w, &client.Problem{Type: "urn:reprise:problem:" + string(code), Title: title,
+		Status: status, Code: code, Detail: detail})
 }
 
 func writeProblem(w http.ResponseWriter, problem *client.Problem) {
@@ -93,7 +95,8 @@ func writeProblem(w http.ResponseWriter, problem *client.Problem) {
 // nothingHere answers what no endpoint takes.
 func (h *Handler) nothingHere(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut,
+		http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := h.mux.Handler(other); strings.HasPrefix(pattern, method) && !slices.Contains(allowed, method) {
@@ -102,8 +105,10 @@ func (h *Handler) nothingHere(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		h.fail(w, r, &problemError{http.StatusMethodNotAllowed, port.Invalid, r.Method + " is not for " + r.URL.Path + ": use " + strings.Join(allowed, " or ")})
+		h.fail(w, r, &problemError{http.StatusMethodNotAllowed, port.Invalid, r.Method +
+			" is not for " + r.URL.Path + ": use " + strings.Join(allowed, " or ")})
 		return
 	}
-	h.fail(w, r, &problemError{http.StatusNotFound, port.NotFound, "there is nothing at " + r.Method + " " + r.URL.Path + ": /v1/openapi.json lists what there is"})
+	h.fail(w, r, &problemError{http.StatusNotFound, port.NotFound, "there is nothing at " +
+		r.Method + " " + r.URL.Path + ": /v1/openapi.json lists what there is"})
 }

@@ -13,18 +13,31 @@ import (
 
 func repairEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", role: Read, summary: "Look for what does not go on by itself",
-			describe: "Runs that are blocked, timers that nobody fires, messages that nobody could read. It changes nothing.",
-			answers:  map[int]reply{http.StatusOK: {"What was found.", wire.Diagnosis{}, ""}}, serve: getDiagnosis},
-		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", role: Read, summary: "Look for runs that hang",
-			describe: "Reads runs that are not finished, page by page: repeat it with next as the cursor until there is none. It reports activities past " +
-				"their timeout, lost timers, children and steps, inbox items that no invocation takes, and activities that keep failing. It changes nothing.",
-			params:  []*huma.Param{queryParam("cursor", "Where to continue: next of the page before.", matching(plainPattern), nil)},
-			answers: map[int]reply{http.StatusOK: {"What one page of runs waits for in vain.", wire.Inspection{}, ""}}, serve: inspectRuns},
-		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues", summary: "Bring back what was in the queues",
-			describe: "For when queues were lost: from logs and inboxes, everything that is under way is sent again, and blocked runs are tried again, " +
-				"page by page: repeat it with next as the cursor until there is none. Again does no harm.",
-			params:  []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.", matching(plainPattern), nil)},
+		{method: http.MethodGet, path: "/v1/doctor", id: "get-diagnosis", role: Read,
+			summary: "Look for what does not go on by itself",
+			describe: "Runs that are blocked, timers that nobody fires, messages that nobody " +
+				"could read. It changes nothing.",
+			answers: map[int]reply{http.StatusOK: {"What was found.", wire.Diagnosis{}, ""}},
+			serve:   getDiagnosis},
+		{method: http.MethodGet, path: "/v1/doctor/runs", id: "inspect-runs", role: Read,
+			summary: "Look for runs that hang",
+			describe: "Reads runs that are not finished, page by page: repeat it with next as " +
+				"the cursor until there is none. It reports activities past " +
+				"their timeout, lost timers, children and steps, inbox items that no invocation " +
+				"takes, and activities that keep failing. It changes nothing.",
+			params: []*huma.Param{queryParam("cursor", "Where to continue: next of the page "+
+				"before.", matching(plainPattern), nil)},
+			answers: map[int]reply{http.StatusOK: {"What one page of runs waits for in vain.",
+				wire.Inspection{}, ""}},
+			serve: inspectRuns},
+		{method: http.MethodPost, path: "/v1/rebuild", id: "rebuild-queues",
+			summary: "Bring back what was in the queues",
+			describe: "For when queues were lost: from logs and inboxes, everything that is " +
+				"under way is sent again, and blocked runs are tried again, " +
+				"page by page: repeat it with next as the cursor until there is none. Again does " +
+				"no harm.",
+			params: []*huma.Param{queryParam("cursor", "Where to go on: next of the page before.",
+				matching(plainPattern), nil)},
 			answers: map[int]reply{http.StatusOK: {"One page is rebuilt.", wire.Rebuilt{}, ""}},
 			fails:   []port.Code{port.Conflict}, serve: rebuildQueues},
 	}
@@ -35,13 +48,18 @@ func getDiagnosis(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := &wire.Diagnosis{Blocked: []wire.BlockedRun{}, MoreBlocked: found.MoreBlocked, Overdue: []wire.OverdueTimer{}}
+	answer := &wire.Diagnosis{Blocked: []wire.BlockedRun{}, MoreBlocked: found.MoreBlocked,
+		Overdue: []wire.OverdueTimer{}}
 	for _, run := range found.Blocked {
-		answer.Blocked = append(answer.Blocked, wire.BlockedRun{Run: run.Run, Workflow: run.Workflow, Reason: run.Reason, Message: run.Message,
-			Since: run.Since, Version: run.Version})
+		answer.Blocked = append(answer.Blocked,
+			wire.BlockedRun{Run: run.Run, Workflow: run.Workflow, Reason: run.Reason,
+				Message: run.Message,
+				Since:   run.Since, Version: run.Version})
 	}
 	for _, timer := range found.Overdue {
-		answer.Overdue = append(answer.Overdue, wire.OverdueTimer{Run: timer.Run, Generation: timer.Generation, Seq: timer.Seq, At: timer.At})
+		answer.Overdue = append(answer.Overdue,
+			wire.OverdueTimer{Run: timer.Run, Generation: timer.Generation, Seq: timer.Seq,
+				At: timer.At})
 	}
 	switch queues, err := c.queues(); {
 	case err != nil: // the rest is worth saying all the same
@@ -75,7 +93,8 @@ func (c *call) queues() (*wire.Queues, error) {
 
 func rebuildQueues(c *call) error {
 	if !c.config.Rebuild {
-		return &port.Error{Code: port.Conflict, Message: "this server has its queues in its own memory and rebuilds them at each start: " +
+		return &port.Error{Code: port.Conflict, Message: "this server has its queues in its own " +
+			"memory and rebuilds them at each start: " +
 			"while it is up, there is nothing to bring back"}
 	}
 	ctx, cancel := c.paged()
@@ -84,7 +103,8 @@ func rebuildQueues(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, &wire.Rebuilt{Open: done.Open, Sent: done.Sent, Unblocked: done.Unblocked, Next: next})
+	return c.answer(http.StatusOK, &wire.Rebuilt{Open: done.Open, Sent: done.Sent,
+		Unblocked: done.Unblocked, Next: next})
 }
 
 // paged is the time in which a page is answered: longer, no caller waits.

@@ -24,16 +24,20 @@ func TestDoctor(t *testing.T) {
 
 	run := w.ok(201, "POST", "/v1/runs?wait=5s", `{"run":"x","workflow":"nowhere"}`)["blocked"].(map[string]any)
 	at := time.Now().UTC().Add(-time.Hour)
-	require.NoError(t, w.store.PutDue(t.Context(), port.DueTimer{At: at, Run: "r", Generation: 1, Seq: 3}))
-	require.NoError(t, w.store.PutDue(t.Context(), port.DueTimer{At: at.Add(2 * time.Hour), Run: "later", Generation: 1, Seq: 3}))
+	require.NoError(t, w.store.PutDue(t.Context(),
+		port.DueTimer{At: at, Run: "r", Generation: 1, Seq: 3}))
+	require.NoError(t, w.store.PutDue(t.Context(), port.DueTimer{At: at.Add(2 * time.Hour),
+		Run: "later", Generation: 1, Seq: 3}))
 	found, err := w.client.Diagnose(t.Context())
 	require.NoError(t, err)
 	require.False(t, found.Healthy)
 	require.Len(t, found.Blocked, 1)
-	require.Equal(t, wire.BlockedRun{Run: "x", Workflow: "nowhere", Reason: "unknown-workflow", Message: run["message"].(string), Since: found.Blocked[0].Since,
+	require.Equal(t, wire.BlockedRun{Run: "x", Workflow: "nowhere", Reason: "unknown-workflow",
+		Message: run["message"].(string), Since: found.Blocked[0].Since,
 		Version: "7"}, found.Blocked[0])
 	require.WithinDuration(t, time.Now(), found.Blocked[0].Since, time.Minute)
-	require.Equal(t, []wire.OverdueTimer{{Run: "r", Generation: 1, Seq: 3, At: found.Overdue[0].At}}, found.Overdue)
+	require.Equal(t, []wire.OverdueTimer{{Run: "r", Generation: 1, Seq: 3,
+		At: found.Overdue[0].At}}, found.Overdue)
 	require.True(t, at.Equal(found.Overdue[0].At))
 }
 
@@ -82,12 +86,14 @@ func TestInspect(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	stale := &history.TimerFired{Seq: 99}
 	history.File(stale, "filing")
-	_, _, err := w.store.File(t.Context(), "b", port.Item{Key: stale.Key(1), Event: stale, Stamp: at.UnixNano(), Durable: true})
+	_, _, err := w.store.File(t.Context(), "b", port.Item{Key: stale.Key(1), Event: stale,
+		Stamp: at.UnixNano(), Durable: true})
 	require.NoError(t, err)
 	found, err := w.client.Inspect(t.Context(), "")
 	require.NoError(t, err)
-	require.Equal(t, &wire.Inspection{Checked: 1, Findings: []wire.Finding{{Run: "b", Workflow: "basket", Generation: 1,
-		Kind: engine.FindingUnread, Name: "timer-fired", Since: found.Findings[0].Since}}}, found)
+	require.Equal(t, &wire.Inspection{Checked: 1,
+		Findings: []wire.Finding{{Run: "b", Workflow: "basket", Generation: 1,
+			Kind: engine.FindingUnread, Name: "timer-fired", Since: found.Findings[0].Since}}}, found)
 	require.True(t, at.Equal(found.Findings[0].Since))
 	_, err = w.client.Inspect(t.Context(), "x")
 	require.Equal(t, port.Invalid, client.CodeOf(err))

@@ -20,23 +20,35 @@ const untilEnd = "until the run has ended or is blocked"
 func runEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/runs", id: "start-run", summary: "Start a run",
-			describe: "When it is answered, the start is durable. With an id it may be repeated: the same start finds the run that is there. " +
-				"A workflow that is neither registered nor published is no error: the run is blocked until it is, and the answer has a hint. An input that does not fit the registered workflow is refused.",
+			describe: "When it is answered, the start is durable. With an id it may be repeated: " +
+				"the same start finds the run that is there. " +
+				"A workflow that is neither registered nor published is no error: the run is " +
+				"blocked until it is, and the answer has a hint. An input that does not fit " +
+				"the registered workflow is refused.",
 			params: []*huma.Param{waitParam(untilEnd)}, body: wire.StartBody{},
-			answers: map[int]reply{http.StatusCreated: {"The run was started.", wire.Summary{}, wire.HintHeader}, http.StatusOK: {"The same start had been accepted before: the run as it stands.", wire.Summary{}, wire.HintHeader}},
-			fails:   []port.Code{port.Conflict}, serve: startRun},
+			answers: map[int]reply{http.StatusCreated: {"The run was started.", wire.Summary{},
+				wire.HintHeader}, http.StatusOK: {"The same start had been accepted before: the " +
+				"run as it stands.", wire.Summary{}, wire.HintHeader}},
+			fails: []port.Code{port.Conflict}, serve: startRun},
 		{method: http.MethodGet, path: "/v1/runs", id: "list-runs", summary: "List runs",
 			describe: fmt.Sprintf("The latest start first, page by page. Values of more than %d bytes are left out: large has their sizes, and get-value gives them.",
 				port.LongestListed), params: listParams(),
 			answers: map[int]reply{http.StatusOK: {"One page.", wire.Page{}, ""}}, serve: listRuns},
-		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run", summary: "Get a run's summary",
-			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their sizes, and get-value gives them.", port.LongestShown),
-			params:   []*huma.Param{runParam(), waitParam(untilEnd)},
-			answers:  map[int]reply{http.StatusOK: {"The run as it stands.", wire.Summary{}, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: getRun},
+		{method: http.MethodGet, path: "/v1/runs/{run}", id: "get-run",
+			summary: "Get a run's summary",
+			describe: fmt.Sprintf("Values of more than %d bytes are left out: large has their "+
+				"sizes, and get-value gives them.", port.LongestShown),
+			params:  []*huma.Param{runParam(), waitParam(untilEnd)},
+			answers: map[int]reply{http.StatusOK: {"The run as it stands.", wire.Summary{}, ""}},
+			fails:   []port.Code{port.NotFound, port.Blocked},
+			serve:   getRun},
 		valueEndpoint(),
-		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All, summary: "Have a blocked run tried again",
+		{method: http.MethodPost, path: "/v1/runs/{run}/unblock", id: "unblock-run", role: All,
+			summary: "Have a blocked run tried again",
 			params:  []*huma.Param{runParam()},
-			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}}, fails: []port.Code{port.NotFound, port.Blocked}, serve: unblockRun},
+			answers: map[int]reply{http.StatusAccepted: {"It will be tried.", nil, ""}},
+			fails:   []port.Code{port.NotFound, port.Blocked},
+			serve:   unblockRun},
 	}
 }
 
@@ -71,13 +83,15 @@ func startRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	summary, body.Input = summary.LeaveOut(port.LongestShown), nil // nothing large is held while the caller waits
+	// nothing large is held while the caller waits
+	summary, body.Input = summary.LeaveOut(port.LongestShown), nil
 	c.release()
 	if summary, err = c.await(summary, wait); err != nil {
 		return err
 	}
 	if len(c.workflows) > 0 && !c.workflows[body.Workflow] && summary.Definition == 0 {
-		c.w.Header().Set(wire.HintHeader, fmt.Sprintf("no workflow %q is registered or published here, so the run is blocked until one is; registered: %s", body.Workflow,
+		c.w.Header().Set(wire.HintHeader, fmt.Sprintf("no workflow %q is registered or published "+
+			"here, so the run is blocked until one is; registered: %s", body.Workflow,
 			strings.Join(c.engine.Workflows(), ", ")))
 	}
 	status := http.StatusOK

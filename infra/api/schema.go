@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// What types of core/history look like in the document. Only their tags are used; a test compares their fields with what the
-// types write.
+// What types of core/history look like in the document. Only their tags are used; a test compares
+// their fields with what the types write.
 
 type parent struct {
 	Run        string `json:"run" doc:"The parent's id." example:"month-end"`

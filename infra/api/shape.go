@@ -87,7 +87,8 @@ func (all shapes) decodeObject(data []byte, value reflect.Value, path string) er
 		}
 		i, known := s.index[string(name)]
 		if !known {
-			return invalid(fmt.Sprintf("unknown field %.100q: %s takes %s", path+string(name), owner(path), s.takes()))
+			return invalid(fmt.Sprintf("unknown field %.100q: %s takes %s", path+string(name),
+				owner(path), s.takes()))
 		}
 		if seen&(1<<i) != 0 {
 			return invalid(fmt.Sprintf("field %q is given twice", path+string(name)))
@@ -97,12 +98,14 @@ func (all shapes) decodeObject(data []byte, value reflect.Value, path string) er
 			return err
 		}
 		if string(raw) == `""` && s.nonempty[string(name)] {
-			return invalid(fmt.Sprintf("field %q is empty: give a value, or leave the field out to have one made", path+string(name)))
+			return invalid(fmt.Sprintf("field %q is empty: give a value, or leave the field out "+
+				"to have one made", path+string(name)))
 		}
 	}
 	for _, name := range s.required {
 		if seen&(1<<s.index[name]) == 0 {
-			return invalid(fmt.Sprintf("field %q is missing: %s takes %s", path+name, owner(path), s.takes()))
+			return invalid(fmt.Sprintf("field %q is missing: %s takes %s", path+name, owner(path),
+				s.takes()))
 		}
 	}
 	return nil

@@ -38,7 +38,10 @@ func slowly(t *testing.T, call func(t *testing.T, connection net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ports := instant{}
-		e, err := engine.New(port.Ports{Runs: ports, Queue: ports, Clock: ports, NewID: func() string { return "abcdefghijklmnopqrstuvwxyz" }, Together: true},
+		e, err := engine.New(port.Ports{Runs: ports, Queue: ports, Clock: ports,
+			NewID: func() string {
+				return "abcdefghijklmnopqrstuvwxyz"
+			}, Together: true},
 			engine.Config{Definitions: []workflow.Definition{echo}})
 		require.NoError(t, err)
 		handler, err := api.New(api.Config{Engine: e})

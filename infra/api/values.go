@@ -17,14 +17,19 @@ func valueEndpoint() endpoint {
 	for _, name := range port.Values() {
 		names = append(names, name)
 	}
-	return endpoint{method: http.MethodGet, path: "/v1/runs/{run}/values/{value}", id: "get-value", summary: "Read a value of a run, whole",
-		describe: "Summaries leave long values out, and name them under large. The text is the value's JSON. Where a gateway limits answers, it comes " +
-			"in pieces: as long as an answer has the header " + wire.NextHeader + ", the same request with that as after gives the next piece.",
-		params: []*huma.Param{runParam(), {Name: "value", In: "path", Required: true, Description: "Which value.", Example: "result",
+	return endpoint{method: http.MethodGet, path: "/v1/runs/{run}/values/{value}", id: "get-value",
+		summary: "Read a value of a run, whole",
+		describe: "Summaries leave long values out, and name them under large. The text is the " +
+			"value's JSON. Where a gateway limits answers, it comes " +
+			"in pieces: as long as an answer has the header " + wire.NextHeader +
+			", the same request with that as after gives the next piece.",
+		params: []*huma.Param{runParam(), {Name: "value", In: "path", Required: true,
+			Description: "Which value.", Example: "result",
 			Schema: &huma.Schema{Type: huma.TypeString, Enum: names}},
 			queryParam("after", afterParam("the value"), matching(spotPattern), nil)},
-		answers: map[int]reply{http.StatusOK: {"The value, or a piece of its text.", json.RawMessage(nil), wire.NextHeader}},
-		fails:   []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: getValue}
+		answers: map[int]reply{http.StatusOK: {"The value, or a piece of its text.",
+			json.RawMessage(nil), wire.NextHeader}},
+		fails: []port.Code{port.NotFound, port.Conflict, port.Blocked}, serve: getValue}
 }
 
 // spot is a place in the text of a value, which tells the value from another one that has taken its
@@ -50,7 +55,8 @@ func parseSpot(given string) (s spot, err error) {
 		}
 	}
 	if err != nil || s.bytes < 0 || s.String() != given {
-		return spot{}, invalid(fmt.Sprintf("%.100q is not a place in a value: take it from the header %s of the piece before", given, wire.NextHeader))
+		return spot{}, invalid(fmt.Sprintf("%.100q is not a place in a value: take it from the "+
+			"header %s of the piece before", given, wire.NextHeader))
 	}
 	return s, nil
 }
@@ -61,11 +67,12 @@ func getValue(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.giveLong(&long{what: fmt.Sprintf("the %s of run %q", name, run), size: size, read: func() ([]byte, error) {
-		summary, err := c.engine.Get(c.r.Context(), run)
-		if err != nil {
-			return nil, err
-		}
-		return summary.Value(name)
-	}})
+	return c.giveLong(&long{what: fmt.Sprintf("the %s of run %q", name, run), size: size,
+		read: func() ([]byte, error) {
+			summary, err := c.engine.Get(c.r.Context(), run)
+			if err != nil {
+				return nil, err
+			}
+			return summary.Value(name)
+		}})
 }

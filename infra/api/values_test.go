@@ -78,8 +78,10 @@ func TestValueInOneAnswer(t *testing.T) {
 	require.Equal(t, "null", text)
 
 	require.Equal(t, port.NotFound, w.problem("GET", "/v1/runs/none/values/result", "").Code)
-	require.Contains(t, w.problem("GET", "/v1/runs/large/values/output", "").Detail, "input, result, state, failure")
-	require.Equal(t, port.Invalid, w.problem("GET", "/v1/runs/large/values/result?after=7", "").Code)
+	require.Contains(t, w.problem("GET", "/v1/runs/large/values/output", "").Detail,
+		"input, result, state, failure")
+	require.Equal(t, port.Invalid,
+		w.problem("GET", "/v1/runs/large/values/result?after=7", "").Code)
 	changed := w.problem("GET", "/v1/runs/large/values/result?after=00000000.5", "")
 	require.Equal(t, port.Conflict, changed.Code)
 	require.Contains(t, changed.Detail, "has changed since its first piece was read")
@@ -103,8 +105,8 @@ func (w *world) read(method, path, body, after string) string {
 	}
 }
 
-// TestLongAnswers: a query and an update that are answered with more than a gateway takes say how the
-// answer is read.
+// TestLongAnswers: a query and an update that are answered with more than a gateway takes say how
+// the answer is read.
 func TestLongAnswers(t *testing.T) {
 	w := start(t, func(c *api.Config) { c.LongestAnswer = 3 << 20 })
 	w.ok(201, "POST", "/v1/runs", `{"run":"l","workflow":"library"}`)
@@ -131,12 +133,14 @@ func TestLongAnswers(t *testing.T) {
 	}
 	changed := w.problem("POST", "/v1/runs/l/queries/page?after=00000000.5", `{"input":2000000}`)
 	require.Equal(t, port.Conflict, changed.Code)
-	require.Contains(t, w.problem("POST", "/v1/runs/l/updates/print?after=00000000.0", `{"input":2}`).Detail, "give its id")
+	require.Contains(t, w.problem("POST", "/v1/runs/l/updates/print?after=00000000.0",
+		`{"input":2}`).Detail, "give its id")
 
 	result, err := w.client.Query(t.Context(), "l", "page", history.Payload("2000000"))
 	require.NoError(t, err)
 	require.Len(t, result, 4_000_002, "the client reads the whole")
-	answer, err := w.client.Update(t.Context(), engine.MessageRequest{Run: "l", ID: "u"}, "print", history.Payload("2000000"))
+	answer, err := w.client.Update(t.Context(), engine.MessageRequest{Run: "l", ID: "u"}, "print",
+		history.Payload("2000000"))
 	require.NoError(t, err)
 	require.Len(t, answer.Result, 4_000_002)
 	require.Empty(t, answer.Large)
@@ -147,7 +151,8 @@ func TestLongRecords(t *testing.T) {
 	for name, limit := range map[string]int{"behind a gateway": 3 << 20, "without a limit": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t, func(c *api.Config) { c.LongestAnswer = limit })
-			w.ok(201, "POST", "/v1/runs?wait=9s", `{"run":"large","workflow":"echo","input":"`+strings.Repeat("x", 5_000_000)+`"}`)
+			w.ok(201, "POST", "/v1/runs?wait=9s",
+				`{"run":"large","workflow":"echo","input":"`+strings.Repeat("x", 5_000_000)+`"}`)
 			shown := w.ok(200, "GET", "/v1/runs/large/history", "")
 			require.Equal(t, []any{1.0}, shown["large"])
 			text, err := json.Marshal(shown)
@@ -216,7 +221,8 @@ func TestSlowReaders(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		require.Empty(t, left, "no file has a name that would outlive the process")
 	}
-	require.True(t, budget.TryTake(budget.Total()), "the budget is taken: another reading would be refused")
+	require.True(t, budget.TryTake(budget.Total()), "the budget is taken: another reading would "+
+		"be refused")
 	for _, answer := range answers {
 		text, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)

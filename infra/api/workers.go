@@ -16,28 +16,37 @@ func workerEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodPost, path: "/v1/workers", id: "register-worker", role: Worker,
 			summary: "Register a worker",
-			describe: "A worker offers services over HTTP: flows call them at URL/exec/SERVICE. A worker that " +
-				"registers with the URL of another one replaces it. The URL must be one that the operator of " +
+			describe: "A worker offers services over HTTP: flows call them at URL/exec/SERVICE. " +
+				"A worker that " +
+				"registers with the URL of another one replaces it. The URL must be one that the " +
+				"operator of " +
 				"this system allows. Send a heartbeat each 5 s from then on.",
 			body: wire.WorkerBody{}, answers: map[int]reply{
 				http.StatusOK: {"It is registered, and online.", wire.Worker{}, ""}},
 			fails: []port.Code{port.Conflict}, serve: registerWorker},
-		{method: http.MethodPost, path: "/v1/workers/heartbeat", id: "heartbeat-worker", role: Worker,
-			summary:  "Say that a worker is there",
-			describe: "A worker without a heartbeat for 15 s, unless the server says otherwise, is offline.",
-			body:     wire.HeartbeatWorkerBody{}, answers: map[int]reply{
+		{method: http.MethodPost, path: "/v1/workers/heartbeat", id: "heartbeat-worker",
+			role:    Worker,
+			summary: "Say that a worker is there",
+			describe: "A worker without a heartbeat for 15 s, unless the server says otherwise, " +
+				"is offline.",
+			body: wire.HeartbeatWorkerBody{}, answers: map[int]reply{
 				http.StatusOK: {"Whether the worker is registered.", wire.HeardWorker{}, ""}},
 			serve: heartbeatWorker},
 		{method: http.MethodGet, path: "/v1/workers", id: "list-workers", summary: "List workers",
-			describe: "In the order of registration. Calls of a service go to its workers in this order, or to " +
+			describe: "In the order of registration. Calls of a service go to its workers in " +
+				"this order, or to " +
 				"the one with the least load first.",
 			params: []*huma.Param{
-				queryParam("service", "Only workers that offer this service.", matching(plainPattern), "transform"),
-				queryParam("online", "true: only workers that are online.", &huma.Schema{Type: huma.TypeBoolean}, true)},
-			answers: map[int]reply{http.StatusOK: {"The workers.", wire.Workers{}, ""}}, serve: listWorkers},
+				queryParam("service", "Only workers that offer this service.",
+					matching(plainPattern), "transform"),
+				queryParam("online", "true: only workers that are online.",
+					&huma.Schema{Type: huma.TypeBoolean}, true)},
+			answers: map[int]reply{http.StatusOK: {"The workers.", wire.Workers{}, ""}},
+			serve:   listWorkers},
 		{method: http.MethodDelete, path: "/v1/workers", id: "remove-worker", role: Worker,
 			summary: "Remove a worker",
-			describe: "It gets no calls from then on. Workers do so when they stop. The process itself is not " +
+			describe: "It gets no calls from then on. Workers do so when they stop. The process " +
+				"itself is not " +
 				"stopped.",
 			params:  []*huma.Param{url},
 			answers: map[int]reply{http.StatusNoContent: {"It is removed.", nil, ""}},

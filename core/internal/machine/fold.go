@@ -23,8 +23,9 @@ type Fold struct {
 
 	pending map[int64]history.Pending // by number
 	weight  int                       // of what is pending, in bytes
-	since   int                       // records that came after the last checkpoint, with the record that has it
-	bytes   int                       // of these
+	// records that came after the last checkpoint, with the record that has it
+	since int
+	bytes int // of these
 }
 
 // Estimates of what a record takes, an event or a command in it, and a command in a checkpoint,
@@ -57,7 +58,8 @@ func (f *Fold) Add(rec *history.Record) {
 	for _, command := range rec.Commands {
 		switch command := command.(type) {
 		case *history.ScheduleActivity, *history.StartTimer, *history.StartChild:
-			f.keep(history.Pending{Command: command.(history.Sequenced), Time: rec.Time, Generation: f.Generation})
+			f.keep(history.Pending{Command: command.(history.Sequenced), Time: rec.Time,
+				Generation: f.Generation})
 		case *history.CancelTimer:
 			f.drop(command.Seq())
 		case *history.CancelActivity:

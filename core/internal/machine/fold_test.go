@@ -40,7 +40,8 @@ func (m *madeUp) record(number int) *history.Record {
 				rec.Events = append(rec.Events, &history.ActivityResolved{Seq: seq})
 			} else {
 				abandoned := m.random.IntN(2) == 0
-				rec.Commands = append(rec.Commands, numbered(&history.CancelActivity{Abandoned: abandoned}, seq))
+				rec.Commands = append(rec.Commands,
+					numbered(&history.CancelActivity{Abandoned: abandoned}, seq))
 				ends = abandoned
 			}
 		case 1:
@@ -73,13 +74,14 @@ func (m *madeUp) record(number int) *history.Record {
 	return rec
 }
 
-// TestCheckpoints: from a checkpoint on, a fold says what one of the whole log says. Checkpoints take
-// up half of a log at most. After them come no more than 64 records, or what is as long as what is
-// pending.
+// TestCheckpoints: from a checkpoint on, a fold says what one of the whole log says. Checkpoints
+// take up half of a log at most. After them come no more than 64 records, or what is as long as
+// what is pending.
 func TestCheckpoints(t *testing.T) {
 	const after = 64
 	for seed := range uint64(18) {
-		m := &madeUp{random: rand.New(rand.NewPCG(seed, 1)), kinds: map[int64]int{}, grows: int(seed % 9)}
+		m := &madeUp{random: rand.New(rand.NewPCG(seed, 1)), kinds: map[int64]int{},
+			grows: int(seed % 9)}
 		whole, tail := &machine.Fold{Generation: 3}, &machine.Fold{Generation: 3}
 		var log, checkpoints, bytes, records int // these: since the last checkpoint
 		for number := 1; number <= 1000; number++ {
@@ -106,7 +108,8 @@ func TestCheckpoints(t *testing.T) {
 			require.Equal(t, whole.Records, tail.Records)
 			if records > after+1 {
 				pending := lengthOf(&history.Checkpoint{Pending: whole.Pending()})
-				require.Less(t, bytes, 2*pending, "seed %d, record %d: %d records", seed, number, records)
+				require.Less(t, bytes, 2*pending, "seed %d, record %d: %d records", seed,
+					number, records)
 			}
 		}
 		require.Len(t, whole.Pending(), len(m.pending))
@@ -116,5 +119,6 @@ func TestCheckpoints(t *testing.T) {
 }
 
 func lengthOf(checkpoint *history.Checkpoint) int {
-	return len(history.AppendRecord(nil, &history.Record{Checkpoint: checkpoint})) - len(history.AppendRecord(nil, &history.Record{}))
+	return len(history.AppendRecord(nil,
+		&history.Record{Checkpoint: checkpoint})) - len(history.AppendRecord(nil, &history.Record{}))
 }

@@ -1,5 +1,6 @@
-// Package machine numbers the commands of a run, keeps what is pending, and matches commands against the log on replay.
-// It knows no author's code, no units and no turns: those are core/internal/scheduler's.
+// Package machine numbers the commands of a run, keeps what is pending, and matches commands
+// against the log on replay. It knows no author's code, no units and no turns: those are
+// core/internal/scheduler's.
 package machine
 
 import (

@@ -58,11 +58,13 @@ func benchmarked(b *testing.B, name string) scheduler.Entry {
 // logOf runs a workflow whose activities answer one per activation, and gives its log in stored form.
 func logOf(b *testing.B, name string, n int) (texts [][]byte) {
 	b.Helper()
-	run := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: name}, benchmarked(b, name))
+	run := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: name},
+		benchmarked(b, name))
 	defer run.Close()
 	events := []history.Event{&history.Started{Generation: 1, Workflow: name, Input: history.Payload(fmt.Sprint(n))}}
 	for number := 1; ; number++ {
-		completion, err := run.Activate(scheduler.Activation{Record: number, Time: epoch, Events: events})
+		completion, err := run.Activate(scheduler.Activation{Record: number, Time: epoch,
+			Events: events})
 		require.NoError(b, err)
 		texts = append(texts, history.AppendRecord(nil, &history.Record{Number: number, Time: epoch, Author: "bench", Events: events, Commands: completion.Commands}))
 		if completion.Closes != nil {
@@ -80,7 +82,8 @@ func BenchmarkReplay(b *testing.B) {
 			b.Helper()
 			b.ReportAllocs()
 			run := func() {
-				r := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: "sequence"}, entry)
+				r := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1,
+					Workflow: "sequence"}, entry)
 				if err := r.Replay(open()); err != nil {
 					b.Fatal(err)
 				}
@@ -121,7 +124,8 @@ func BenchmarkReplay(b *testing.B) {
 // once has a workflow run for so many of what is measured, in one activation.
 func once(b *testing.B, name string, n int) {
 	b.Helper()
-	run := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: name}, benchmarked(b, name))
+	run := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: name},
+		benchmarked(b, name))
 	defer run.Close()
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -156,7 +160,8 @@ func BenchmarkFanOut(b *testing.B) {
 	entry := benchmarked(b, "fan-out")
 	b.ReportAllocs()
 	for b.Loop() {
-		run := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: "fan-out"}, entry)
+		run := scheduler.New(scheduler.Identity{Run: "bench", Generation: 1, Workflow: "fan-out"},
+			entry)
 		_, err := run.Activate(scheduler.Activation{Record: 1, Time: epoch, Events: []history.Event{
 			&history.Started{Generation: 1, Workflow: "fan-out", Input: history.Payload(fmt.Sprint(width))}}})
 		require.NoError(b, err)
@@ -164,7 +169,8 @@ func BenchmarkFanOut(b *testing.B) {
 		for _, command := range run.PendingCommands() {
 			events = append(events, &history.ActivityResolved{Seq: command.Seq(), Result: history.Payload("1")})
 		}
-		completion, err := run.Activate(scheduler.Activation{Record: 2, Time: epoch, Events: events})
+		completion, err := run.Activate(scheduler.Activation{Record: 2, Time: epoch,
+			Events: events})
 		require.NoError(b, err)
 		require.NotNil(b, completion.Closes)
 		run.Close()

@@ -16,7 +16,8 @@ import (
 func TestRequirements(t *testing.T) {
 	begin := func(t *testing.T, workflow string) *transcript {
 		t.Helper()
-		tr := &transcript{t: t, workflow: workflow, now: epoch, id: scheduler.Identity{Run: "run", Generation: 1, Workflow: workflow}}
+		tr := &transcript{t: t, workflow: workflow, now: epoch,
+			id: scheduler.Identity{Run: "run", Generation: 1, Workflow: workflow}}
 		t.Cleanup(tr.close)
 		return tr
 	}
@@ -111,7 +112,8 @@ func TestStuck(t *testing.T) {
 			ended := make(chan error)
 			run := tr.fresh("blocks")
 			go func() {
-				_, err := run.Activate(scheduler.Activation{Record: 1, Time: epoch, Events: tr.events(`started input="` + where + `"`)})
+				_, err := run.Activate(scheduler.Activation{Record: 1, Time: epoch,
+					Events: tr.events(`started input="` + where + `"`)})
 				ended <- err
 			}()
 			<-tr.blocked
@@ -158,7 +160,8 @@ func TestClosedTwice(t *testing.T) {
 	tr := &transcript{t: t, workflow: "branches", now: epoch}
 	tr.fresh("branches").Close()
 	run := tr.fresh("branches")
-	_, err := run.Activate(scheduler.Activation{Record: 1, Time: time.Time{}, Events: tr.events("resolved seq=1")})
+	_, err := run.Activate(scheduler.Activation{Record: 1, Time: time.Time{},
+		Events: tr.events("resolved seq=1")})
 	require.Error(t, err)
 	run.Close()
 	run.Close()

@@ -38,7 +38,8 @@ func (u *Unit) stack() string {
 		}
 		dump = make([]byte, 2*len(dump))
 	}
-	own, look := fmt.Appendf(nil, "scheduler.(*Unit).main(%p", u), fmt.Appendf(nil, "scheduler.(*Run).look(%p", u.run)
+	own, look := fmt.Appendf(nil, "scheduler.(*Unit).main(%p", u),
+		fmt.Appendf(nil, "scheduler.(*Run).look(%p", u.run)
 	stack := "(its stack was not found)"
 	for goroutine := range bytes.SplitSeq(dump, []byte("\n\n")) {
 		if before, _, found := bytes.Cut(goroutine, own); found {

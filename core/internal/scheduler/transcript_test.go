@@ -177,7 +177,8 @@ func (tr *transcript) verifyGoingOn(split int) {
 	records := tr.records()
 	require.NoError(tr.t, run.Replay(feed(records[:split]...)))
 	for i, rec := range records[split:] {
-		completion, err := run.Activate(scheduler.Activation{Record: rec.Number, Time: rec.Time, Events: rec.Events})
+		completion, err := run.Activate(scheduler.Activation{Record: rec.Number, Time: rec.Time,
+			Events: rec.Events})
 		require.NoError(tr.t, err)
 		require.Equal(tr.t, tr.log[split+i].shown, show(completion), "record %d, decided after a replay of %d", rec.Number, split)
 		tr.same(run, split+i+1)
@@ -218,7 +219,8 @@ func appendSeq(seqs []int64, command history.Sequenced) []int64 {
 func (tr *transcript) activate(events []history.Event) (string, error) {
 	number := len(tr.log) + 1
 	tr.warm()
-	completion, err := tr.live.Activate(scheduler.Activation{Record: number, Time: tr.now.In(elsewhere), Events: events})
+	completion, err := tr.live.Activate(scheduler.Activation{Record: number,
+		Time: tr.now.In(elsewhere), Events: events})
 	if err != nil {
 		tr.close()
 		return "", err

@@ -18,13 +18,15 @@ var catalogCases = []namedCase{
 		}
 		_, err := s.Catalog.Definition(s.t.Context(), "order", 1)
 		require.ErrorIs(s.t, err, port.ErrNoDefinition)
-		require.ErrorIs(s.t, s.Catalog.SetDefinitionStatus(s.t.Context(), "order", 1, port.DefinitionRetired), port.ErrNoDefinition)
+		require.ErrorIs(s.t, s.Catalog.SetDefinitionStatus(s.t.Context(), "order", 1,
+			port.DefinitionRetired), port.ErrNoDefinition)
 		require.NoError(s.t, s.Catalog.DeleteDefinition(s.t.Context(), "order", 1))
 		require.Empty(s.t, s.versions("order"))
 		require.Empty(s.t, s.names())
 	}},
 	{"a definition comes back whole", func(s *subject) {
-		for i, source := range []string{`{"start":"a"}`, "async function f() {\n\treturn \"é\"\n}\n", strings.Repeat("x", 1<<20)} {
+		for i, source := range []string{`{"start":"a"}`,
+			"async function f() {\n\treturn \"é\"\n}\n", strings.Repeat("x", 1<<20)} {
 			want := s.publish("order", i+1, port.DefinitionPublished, source)
 			got, err := s.Catalog.Definition(s.t.Context(), "order", i+1)
 			require.NoError(s.t, err)
@@ -61,10 +63,15 @@ var catalogCases = []namedCase{
 			status  port.DefinitionStatus
 			latest  int
 		}{
-			{9, port.DefinitionPublished, 9}, {2, port.DefinitionPublished, 9}, {10, port.DefinitionPublished, 10},
-			{10, port.DefinitionRetired, 9}, {9, port.DefinitionRetired, 2}, {2, port.DefinitionRetired, 0},
+			{9, port.DefinitionPublished, 9},
+			{2, port.DefinitionPublished, 9},
+			{10, port.DefinitionPublished, 10},
+			{10, port.DefinitionRetired, 9},
+			{9, port.DefinitionRetired, 2},
+			{2, port.DefinitionRetired, 0},
 		} {
-			require.NoError(s.t, s.Catalog.SetDefinitionStatus(s.t.Context(), "order", step.version, step.status))
+			require.NoError(s.t, s.Catalog.SetDefinitionStatus(s.t.Context(), "order", step.version,
+				step.status))
 			require.Equal(s.t, step.latest, latest())
 			found, err := s.Catalog.Definition(s.t.Context(), "order", step.version)
 			require.NoError(s.t, err)
@@ -79,7 +86,8 @@ var catalogCases = []namedCase{
 		var numbers []int
 		for _, found := range s.versions("order") {
 			numbers = append(numbers, found.Version)
-			require.Equal(s.t, definition("order", found.Version, port.DefinitionPublished, "source").About(), found)
+			require.Equal(s.t, definition("order", found.Version, port.DefinitionPublished,
+				"source").About(), found)
 		}
 		require.Equal(s.t, []int{10, 2, 1}, numbers)
 	}},
@@ -132,7 +140,8 @@ var catalogCases = []namedCase{
 		taken := make(chan error)
 		for i := range 8 {
 			go func() {
-				taken <- s.Catalog.PutDefinition(s.t.Context(), definition("order", 1, port.DefinitionPublished, fmt.Sprint(i)))
+				taken <- s.Catalog.PutDefinition(s.t.Context(),
+					definition("order", 1, port.DefinitionPublished, fmt.Sprint(i)))
 			}()
 		}
 		put := 0
@@ -147,12 +156,20 @@ var catalogCases = []namedCase{
 	}},
 }
 
-func definition(name string, version int, status port.DefinitionStatus, source string) *port.Definition {
-	return &port.Definition{Name: name, Version: version, Kind: "flow", Status: status, Hash: port.HashDefinition("flow", source),
-		Bytes: len(source), Publisher: "ci", Published: epoch.Add(time.Duration(version)), Source: source}
+func definition(
+	name string, version int, status port.DefinitionStatus, source string,
+) *port.Definition {
+	return &port.Definition{Name: name, Version: version, Kind: "flow", Status: status,
+		Hash:      port.HashDefinition("flow", source),
+		Bytes:     len(source),
+		Publisher: "ci",
+		Published: epoch.Add(time.Duration(version)),
+		Source:    source}
 }
 
-func (s *subject) publish(name string, version int, status port.DefinitionStatus, source string) *port.Definition {
+func (s *subject) publish(
+	name string, version int, status port.DefinitionStatus, source string,
+) *port.Definition {
 	s.t.Helper()
 	made := definition(name, version, status, source)
 	require.NoError(s.t, s.Catalog.PutDefinition(s.t.Context(), made))

@@ -34,12 +34,15 @@ var createCases = []namedCase{
 		require.ErrorIs(s.t, err, port.ErrNoRun)
 		_, err = s.Runs.Summary(s.t.Context(), "r")
 		require.ErrorIs(s.t, err, port.ErrNoRun)
-		require.ErrorIs(s.t, s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}), port.ErrNoRun)
+		require.ErrorIs(s.t,
+			s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}), port.ErrNoRun)
 		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "r", []string{"mail#a#signal#approve"}))
 		if s.can.Refuses {
 			_, _, err = s.Runs.File(s.t.Context(), "r", mail("a"))
 			require.ErrorIs(s.t, err, port.ErrNoRun)
-			require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: record(1)}), port.ErrNoRun)
+			require.ErrorIs(s.t,
+				s.Runs.Put(s.t.Context(),
+					&port.Commit{Run: "r", Generation: 1, Record: record(1)}), port.ErrNoRun)
 		}
 		s.create("r")
 	}},
@@ -49,7 +52,9 @@ var createCases = []namedCase{
 			s.create(id)
 			s.put(id, 1, 1)
 			s.file(id, mail(id))
-			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: id, Generation: 1, Seq: 1}}))
+			require.NoError(s.t,
+				s.Tasks.SaveTask(s.t.Context(),
+					&port.TaskState{TaskKey: port.TaskKey{Run: id, Generation: 1, Seq: 1}}))
 		}
 		for _, id := range ids {
 			view := s.look(id, port.Position{})
@@ -71,12 +76,17 @@ var createCases = []namedCase{
 		require.Equal(s.t, summary.Input, got.Input, "text of a payload")
 	}},
 	{"empty fields stay empty", func(s *subject) {
-		require.NoError(s.t, s.Runs.Create(s.t.Context(), &port.Summary{Run: "r", Generation: 1, Status: history.Running}, startItem(1)))
+		require.NoError(s.t,
+			s.Runs.Create(s.t.Context(),
+				&port.Summary{Run: "r", Generation: 1, Status: history.Running}, startItem(1)))
 		got, err := s.Runs.Summary(s.t.Context(), "r")
 		require.NoError(s.t, err)
 		require.True(s.t, got.Started.IsZero() && got.Closed.IsZero())
-		require.Equal(s.t, &port.Summary{Run: "r", Generation: 1, Status: history.Running, Started: got.Started, Closed: got.Closed}, got)
-		require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}))
+		require.Equal(s.t, &port.Summary{Run: "r", Generation: 1, Status: history.Running,
+			Started: got.Started, Closed: got.Closed}, got)
+		require.NoError(s.t,
+			s.Runs.Put(s.t.Context(),
+				&port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}))
 		sameRecord(s.t, &history.Record{Number: 1}, s.log("r", 1, 0)[0])
 	}},
 	{"what is read is the reader's own", func(s *subject) {
@@ -107,7 +117,8 @@ func fullSummary() *port.Summary {
 			Stack: "s", Cause: &history.Failure{FailureKind: history.Timeout, Type: history.Heartbeat, Message: "late"}},
 		Attributes: history.Attributes{"city": history.Payload(`"Köln"`), "": history.Payload(`[1, 2]`)},
 		Parent:     &history.Parent{Run: "p", Generation: 2, Seq: 9},
-		Blocked:    &port.Block{Since: epoch, Reason: port.ReasonNondeterminism, Message: "why", Version: "v1"},
+		Blocked: &port.Block{Since: epoch, Reason: port.ReasonNondeterminism, Message: "why",
+			Version: "v1"},
 	}
 }
 

@@ -21,7 +21,8 @@ var cursorCases = []namedCase{
 			made = append(made, base64.RawURLEncoding.EncodeToString([]byte(text)))
 		}
 		for _, cursor := range made {
-			if _, _, err := s.Directory.List(s.t.Context(), port.ListQuery{Cursor: cursor}); err != nil {
+			if _, _, err := s.Directory.List(s.t.Context(),
+				port.ListQuery{Cursor: cursor}); err != nil {
 				require.Equal(s.t, port.Invalid, port.CodeOf(err), "%.100q: %v", cursor, err)
 			}
 			if _, _, err := s.Directory.Unfinished(s.t.Context(), cursor); err != nil {

@@ -37,7 +37,8 @@ var listCases = []namedCase{
 		long := func(bytes int) history.Payload { return history.Payload(`"` + strings.Repeat("x", bytes-2) + `"`) }
 		small, large := fullSummary(), fullSummary()
 		large.Run, large.Started = "large", small.Started.Add(-time.Second)
-		large.Input, large.Result, large.State = long(5_500_000), long(40_000), long(port.LongestListed)
+		large.Input, large.Result, large.State = long(5_500_000), long(40_000),
+			long(port.LongestListed)
 		large.Attributes["note"] = long(history.MaxAttribute)
 		for _, summary := range []*port.Summary{small, large} {
 			start := startItem(1)
@@ -68,9 +69,15 @@ var listCases = []namedCase{
 			query port.ListQuery
 			match func(i int) bool
 		}{
-			"status":   {port.ListQuery{Status: history.Completed}, func(i int) bool { return i%3 == 0 }},
-			"open":     {port.ListQuery{Status: history.Running}, func(i int) bool { return i%3 != 0 }},
-			"no such":  {port.ListQuery{Status: history.Cancelled}, func(int) bool { return false }},
+			"status": {port.ListQuery{Status: history.Completed}, func(i int) bool {
+				return i%3 == 0
+			}},
+			"open": {port.ListQuery{Status: history.Running}, func(i int) bool {
+				return i%3 != 0
+			}},
+			"no such": {port.ListQuery{Status: history.Cancelled}, func(int) bool {
+				return false
+			}},
 			"workflow": {port.ListQuery{Workflow: "w1"}, func(i int) bool { return i%2 == 1 }},
 			"version": {
 				port.ListQuery{Workflow: "w0", Definition: 2}, func(i int) bool { return i%6 == 2 },
@@ -78,17 +85,37 @@ var listCases = []namedCase{
 			"no version": {
 				port.ListQuery{Workflow: "w0", Definition: 3}, func(int) bool { return false },
 			},
-			"blocked":    {port.ListQuery{Blocked: true}, func(i int) bool { return i%5 == 0 }},
-			"attribute":  {port.ListQuery{Attributes: blue}, func(i int) bool { return i%4 == 0 }},
-			"another":    {port.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"red"`)}}, func(int) bool { return false }},
-			"attributes": {port.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(`8`)}}, func(i int) bool { return i == 8 }},
-			"element":    {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"b"`)}}, func(i int) bool { return i%4 == 0 }},
-			"elements":   {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"a"`), "n": history.Payload(`4`)}}, func(i int) bool { return i == 4 }},
-			"no element": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"a b"`)}}, func(int) bool { return false }},
-			"part":       {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`["a"]`)}}, func(int) bool { return false }},
-			"whole list": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`["a", "b"]`)}}, func(i int) bool { return i%4 == 0 }},
-			"together":   {port.ListQuery{Status: history.Completed, Workflow: "w0", Blocked: true, Attributes: blue}, func(i int) bool { return i%60 == 0 }},
-			"two":        {port.ListQuery{Status: history.Running, Workflow: "w1"}, func(i int) bool { return i%3 != 0 && i%2 == 1 }},
+			"blocked":   {port.ListQuery{Blocked: true}, func(i int) bool { return i%5 == 0 }},
+			"attribute": {port.ListQuery{Attributes: blue}, func(i int) bool { return i%4 == 0 }},
+			"another": {port.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"red"`)}}, func(int) bool {
+				return false
+			}},
+			"attributes": {port.ListQuery{Attributes: history.Attributes{"color": history.Payload(`"blue"`), "n": history.Payload(`8`)}}, func(i int) bool {
+				return i == 8
+			}},
+			"element": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"b"`)}}, func(i int) bool {
+				return i%4 == 0
+			}},
+			"elements": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"a"`), "n": history.Payload(`4`)}}, func(i int) bool {
+				return i == 4
+			}},
+			"no element": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`"a b"`)}}, func(int) bool {
+				return false
+			}},
+			"part": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`["a"]`)}}, func(int) bool {
+				return false
+			}},
+			"whole list": {port.ListQuery{Attributes: history.Attributes{"tags": history.Payload(`["a", "b"]`)}}, func(i int) bool {
+				return i%4 == 0
+			}},
+			"together": {port.ListQuery{Status: history.Completed, Workflow: "w0", Blocked: true,
+				Attributes: blue}, func(i int) bool {
+				return i%60 == 0
+			}},
+			"two": {port.ListQuery{Status: history.Running, Workflow: "w1"},
+				func(i int) bool {
+					return i%3 != 0 && i%2 == 1
+				}},
 		} {
 			var want []string
 			for _, id := range all {
@@ -134,7 +161,8 @@ var listCases = []namedCase{
 		commit := next(ended, 0)
 		commit.Summary.Workflow, commit.Summary.Started = "other", epoch.Add(time.Hour)
 		require.NoError(s.t, s.Runs.Put(s.t.Context(), commit))
-		require.Equal(s.t, []string{"r"}, s.list(port.ListQuery{Status: history.Running, Workflow: "other"}))
+		require.Equal(s.t, []string{"r"},
+			s.list(port.ListQuery{Status: history.Running, Workflow: "other"}))
 		require.Empty(s.t, s.list(port.ListQuery{Status: history.Completed}))
 		require.Empty(s.t, s.list(port.ListQuery{Workflow: "order"}))
 	}},
@@ -196,7 +224,8 @@ func (s *subject) population() (ids []string) {
 			s.end(summary)
 		}
 		if i%5 == 0 {
-			require.NoError(s.t, s.Runs.Block(s.t.Context(), summary.Run, &port.Block{Reason: port.ReasonStuck}))
+			require.NoError(s.t, s.Runs.Block(s.t.Context(), summary.Run,
+				&port.Block{Reason: port.ReasonStuck}))
 		}
 		ids = append(ids, summary.Run)
 	}

@@ -33,7 +33,8 @@ var dueCases = []namedCase{
 		require.Len(s.t, timers, 1)
 		require.True(s.t, at.Equal(timers[0].At))
 		timers[0].At = at
-		require.Equal(s.t, port.DueTimer{At: at, Run: "größe", Generation: 1, Seq: 1 << 40}, timers[0])
+		require.Equal(s.t, port.DueTimer{At: at, Run: "größe", Generation: 1, Seq: 1 << 40},
+			timers[0])
 	}},
 	{"deleted ones are gone, others stay", func(s *subject) {
 		for seq := range int64(4) {
@@ -60,7 +61,10 @@ var dueCases = []namedCase{
 	{"many come in pages, which empty as they are deleted", func(s *subject) {
 		const many = 1200
 		for i := range many {
-			require.NoError(s.t, s.Due.PutDue(s.t.Context(), port.DueTimer{At: epoch.Add(time.Duration(i) * time.Second), Run: fmt.Sprint("r", i%7), Generation: 1, Seq: int64(i)}))
+			require.NoError(s.t,
+				s.Due.PutDue(s.t.Context(),
+					port.DueTimer{At: epoch.Add(time.Duration(i) * time.Second),
+						Run: fmt.Sprint("r", i%7), Generation: 1, Seq: int64(i)}))
 		}
 		seen := 0
 		for {
@@ -81,7 +85,8 @@ var dueCases = []namedCase{
 
 func (s *subject) appoint(at time.Time, run string, seq int64) {
 	s.t.Helper()
-	require.NoError(s.t, s.Due.PutDue(s.t.Context(), port.DueTimer{At: at, Run: run, Generation: 1, Seq: seq}))
+	require.NoError(s.t,
+		s.Due.PutDue(s.t.Context(), port.DueTimer{At: at, Run: run, Generation: 1, Seq: seq}))
 }
 
 func (s *subject) due(before time.Time) (seqs []int64) {

@@ -18,7 +18,8 @@ func WriteEverywhere(t *testing.T, s Stores, text string) {
 	value := history.Payload(`{"v":"` + text + `"}`)
 	summary := newSummary("everywhere")
 	summary.Input = value
-	start := port.Item{Key: "start#1", Event: &history.Started{Generation: 1, Workflow: "order", Input: value}, Durable: true}
+	start := port.Item{Key: "start#1", Event: &history.Started{Generation: 1, Workflow: "order",
+		Input: value}, Durable: true}
 	require.NoError(t, s.Runs.Create(ctx, summary, start))
 	for i, event := range eventsWith(text) {
 		item := port.Item{Key: event.Key(1), Event: event, Stamp: int64(i), Durable: true}
@@ -28,20 +29,31 @@ func WriteEverywhere(t *testing.T, s Stores, text string) {
 	ended := *summary
 	ended.Status, ended.Closed = history.Failed, summary.Started.Add(time.Hour)
 	ended.Result, ended.State, ended.Failure = value, value, failureWith(text)
-	next := port.Item{Key: "start#2", Event: &history.Started{Generation: 2, Workflow: "order", Input: value}, Durable: true}
-	require.NoError(t, s.Runs.Put(ctx, &port.Commit{Run: summary.Run, Generation: 1, Summary: &ended, Next: &next,
-		Record: &history.Record{Number: 1, Time: epoch, Events: eventsWith(text), Commands: commandsWith(text),
-			Tried:      []history.Tried{{Seq: 1, Attempts: []history.Attempt{{Number: 1, Failure: failureWith(text)}}}},
+	next := port.Item{Key: "start#2", Event: &history.Started{Generation: 2, Workflow: "order",
+		Input: value}, Durable: true}
+	require.NoError(t, s.Runs.Put(ctx, &port.Commit{Run: summary.Run, Generation: 1,
+		Summary: &ended, Next: &next,
+		Record: &history.Record{Number: 1, Time: epoch, Events: eventsWith(text),
+			Commands: commandsWith(text),
+			Tried: []history.Tried{{Seq: 1,
+				Attempts: []history.Attempt{{Number: 1, Failure: failureWith(text)}}}},
 			Checkpoint: checkpointWith(value)}}))
-	require.NoError(t, s.Runs.Block(ctx, summary.Run, &port.Block{Since: epoch, Reason: port.ReasonNondeterminism, Message: text}))
-	require.NoError(t, s.Tasks.SaveTask(ctx, &port.TaskState{TaskKey: port.TaskKey{Run: summary.Run, Generation: 1, Seq: 1}, Activity: "charge",
-		Details: value, Failure: text, Failed: []history.Attempt{{Number: 1, Failure: failureWith(text)}}, Pending: true}))
+	require.NoError(t, s.Runs.Block(ctx, summary.Run,
+		&port.Block{Since: epoch, Reason: port.ReasonNondeterminism, Message: text}))
+	require.NoError(t, s.Tasks.SaveTask(ctx,
+		&port.TaskState{TaskKey: port.TaskKey{Run: summary.Run, Generation: 1, Seq: 1},
+			Activity: "charge",
+			Details:  value,
+			Failure:  text,
+			Failed:   []history.Attempt{{Number: 1, Failure: failureWith(text)}},
+			Pending:  true}))
 }
 
 func checkpointWith(value history.Payload) *history.Checkpoint {
 	activity := &history.ScheduleActivity{Activity: "charge", Input: value}
 	activity.Number(7)
-	return &history.Checkpoint{Pending: []history.Pending{{Command: activity, Time: epoch, Generation: 1}}}
+	return &history.Checkpoint{Pending: []history.Pending{{Command: activity, Time: epoch,
+		Generation: 1}}}
 }
 
 func failureWith(text string) *history.Failure {

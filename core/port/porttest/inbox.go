@@ -57,7 +57,8 @@ var inboxCases = []namedCase{
 			require.Equal(s.t, []string{"start#1"}, keys(s.look("r", port.Position{}).Inbox))
 		}
 		s.file("r", mail("a"))
-		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"}, keys(s.look("r", port.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"},
+			keys(s.look("r", port.Position{}).Inbox))
 	}},
 	{"deleting what is not there is no error", func(s *subject) {
 		s.create("r")
@@ -79,14 +80,18 @@ var inboxCases = []namedCase{
 		require.ErrorIs(s.t, discard(2, "mail#a#signal#approve"), port.ErrTaken)
 		require.NoError(s.t, discard(1, "mail#b#signal#approve", "fired#1#3", "mail#none#signal#approve"))
 		require.NoError(s.t, discard(1))
-		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"}, keys(s.look("r", port.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"},
+			keys(s.look("r", port.Position{}).Inbox))
 		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 1)))
 		require.ErrorIs(s.t, discard(1, "mail#a#signal#approve"), port.ErrTaken)
-		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1", "start#2"}, keys(s.look("r", port.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1", "start#2"},
+			keys(s.look("r", port.Position{}).Inbox))
 		s.file("r", mail("b")) // what was discarded can be filed again
 		require.NoError(s.t, discard(2, "mail#a#signal#approve"))
-		require.Equal(s.t, []string{"mail#b#signal#approve", "start#1", "start#2"}, keys(s.look("r", port.Position{}).Inbox))
-		require.NoError(s.t, s.Runs.Discard(s.t.Context(), "none", 1, []string{"mail#a#signal#approve"}))
+		require.Equal(s.t, []string{"mail#b#signal#approve", "start#1", "start#2"},
+			keys(s.look("r", port.Position{}).Inbox))
+		require.NoError(s.t, s.Runs.Discard(s.t.Context(), "none", 1,
+			[]string{"mail#a#signal#approve"}))
 	}},
 	{"inboxes of other runs are theirs", func(s *subject) {
 		s.create("a")
@@ -95,7 +100,8 @@ var inboxCases = []namedCase{
 		s.file("b", mail("m"))
 		require.NoError(s.t, s.Runs.Delete(s.t.Context(), "a", []string{"mail#m#signal#approve", "start#1"}))
 		require.Empty(s.t, s.look("a", port.Position{}).Inbox)
-		require.Equal(s.t, []string{"mail#m#signal#approve", "start#1"}, keys(s.look("b", port.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#m#signal#approve", "start#1"},
+			keys(s.look("b", port.Position{}).Inbox))
 	}},
 	{"the next start comes with its generation", func(s *subject) {
 		summary := s.create("r")

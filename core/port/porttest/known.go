@@ -91,7 +91,8 @@ var knownCases = []namedCase{
 		rec, err := s.Runs.Record(s.t.Context(), "r", port.Position{Generation: 1, Record: 2})
 		require.NoError(s.t, err)
 		require.Equal(s.t, 2, rec.Number)
-		for _, none := range []port.Position{{Generation: 1}, {Generation: 1, Record: 4}, {Generation: 2, Record: 1}} {
+		for _, none := range []port.Position{{Generation: 1}, {Generation: 1, Record: 4},
+			{Generation: 2, Record: 1}} {
 			rec, err := s.Runs.Record(s.t.Context(), "r", none)
 			require.NoError(s.t, err)
 			require.Nil(s.t, rec, "%v", none)

@@ -14,7 +14,8 @@ var logCases = []namedCase{
 	{"records come back whole, in order", func(s *subject) {
 		s.create("r")
 		s.put("r", 1, upTo(12)...)
-		for _, records := range [][]*history.Record{s.look("r", port.Position{}).Records, s.log("r", 1, 0)} {
+		for _, records := range [][]*history.Record{s.look("r", port.Position{}).Records,
+			s.log("r", 1, 0)} {
 			require.Equal(s.t, upTo(12), numbers(records))
 			for _, rec := range records {
 				sameRecord(s.t, record(rec.Number), rec)
@@ -24,9 +25,12 @@ var logCases = []namedCase{
 	{"a look gives what comes after the known record", func(s *subject) {
 		s.create("r")
 		s.put("r", 1, 1, 2, 3)
-		require.Equal(s.t, []int{3}, numbers(s.look("r", port.Position{Generation: 1, Record: 2}).Records))
+		require.Equal(s.t, []int{3},
+			numbers(s.look("r", port.Position{Generation: 1, Record: 2}).Records))
 		require.Empty(s.t, s.look("r", port.Position{Generation: 1, Record: 3}).Records)
-		require.Equal(s.t, upTo(3), numbers(s.look("r", port.Position{Generation: 2, Record: 3}).Records), "of another generation it is no news")
+		require.Equal(s.t, upTo(3),
+			numbers(s.look("r", port.Position{Generation: 2,
+				Record: 3}).Records), "of another generation it is no news")
 		s.put("r", 1, 4)
 		view := s.look("r", port.Position{Generation: 1, Record: 3})
 		require.Equal(s.t, []int{4}, numbers(view.Records))
@@ -41,7 +45,8 @@ var logCases = []namedCase{
 			if n%50 == 0 {
 				rec.Checkpoint = checkpointWith(history.Payload(fmt.Sprint(n)))
 			}
-			require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: rec}))
+			require.NoError(s.t,
+				s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: rec}))
 		}
 		view := s.look("r", port.Newest)
 		sameSummary(s.t, summary, view.Summary)
@@ -65,7 +70,8 @@ var logCases = []namedCase{
 			}
 			sameRecord(s.t, want, rec)
 		}
-		for _, records := range [][]*history.Record{s.look("r", port.Position{}).Records, s.log("r", 1, 0)} {
+		for _, records := range [][]*history.Record{s.look("r", port.Position{}).Records,
+			s.log("r", 1, 0)} {
 			sameRecord(s.t, record(50), records[49]) // histories and replays have none
 			require.NotNil(s.t, records[49].Checkpoint)
 			require.Nil(s.t, records[50].Checkpoint)
@@ -102,7 +108,9 @@ var logCases = []namedCase{
 		s.create("r")
 		s.put("r", 1, 1)
 		for range 2 {
-			err := s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: recordOf(1, history.Payload(`"other"`))})
+			err := s.Runs.Put(s.t.Context(),
+				&port.Commit{Run: "r", Generation: 1,
+					Record: recordOf(1, history.Payload(`"other"`))})
 			require.ErrorIs(s.t, err, port.ErrTaken)
 		}
 		sameRecord(s.t, record(1), s.log("r", 1, 0)[0])
@@ -140,7 +148,8 @@ var logCases = []namedCase{
 			require.Equal(s.t, upTo(generation+1), numbers(s.log("r", generation, 0)))
 			require.Equal(s.t, []int{generation + 1}, numbers(s.log("r", generation, generation)))
 		}
-		require.Equal(s.t, []int{1}, numbers(s.look("r", port.Position{Generation: 4, Record: 1}).Records))
+		require.Equal(s.t, []int{1},
+			numbers(s.look("r", port.Position{Generation: 4, Record: 1}).Records))
 		require.Empty(s.t, s.log("r", 6, 0))
 	}},
 	{"logs of earlier generations are deleted one by one", func(s *subject) {
@@ -172,7 +181,9 @@ var logCases = []namedCase{
 		s.put("r", 1, 1)
 		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 2)))
 		for n := range 2 {
-			require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: record(n + 1)}), port.ErrTaken)
+			require.ErrorIs(s.t,
+				s.Runs.Put(s.t.Context(),
+					&port.Commit{Run: "r", Generation: 1, Record: record(n + 1)}), port.ErrTaken)
 		}
 		s.put("r", 2, 1, 2)
 	}},
@@ -183,7 +194,8 @@ var logCases = []namedCase{
 		require.Equal(s.t, 2, view.Summary.Generation)
 		require.Equal(s.t, history.Running, view.Summary.Status)
 		require.Empty(s.t, view.Records)
-		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(ended, 0)), port.ErrTaken, "only one of two callers begins it")
+		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(ended, 0)), port.ErrTaken,
+			"only one of two callers begins it")
 	}},
 	{"logs of other runs are theirs", func(s *subject) {
 		for i := range 20 {
@@ -198,7 +210,9 @@ var logCases = []namedCase{
 		s.create("r")
 		const length, size = 20, 300 << 10
 		for n := range length {
-			require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
+			require.NoError(s.t,
+				s.Runs.Put(s.t.Context(),
+					&port.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
 		}
 		view := s.look("r", port.Position{})
 		require.True(s.t, view.More, "6 MB do not come at once")
@@ -217,7 +231,9 @@ var logCases = []namedCase{
 		item.Event = history.NewSignal("big", "approve", big(size))
 		s.file("r", item)
 		for n := range 3 {
-			require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
+			require.NoError(s.t,
+				s.Runs.Put(s.t.Context(),
+					&port.Commit{Run: "r", Generation: 1, Record: recordOf(n+1, big(size))}))
 		}
 		view := s.look("r", port.Position{})
 		require.Len(s.t, view.Summary.Input, size)
@@ -247,7 +263,9 @@ var summaryCases = []namedCase{
 		full.Status = history.Running
 		require.NoError(s.t, s.Runs.Create(s.t.Context(), full, startItem(1)))
 		for i, summary := range []*port.Summary{newSummary("r"), full, newSummary("r")} {
-			require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: record(i + 1), Summary: summary}))
+			require.NoError(s.t,
+				s.Runs.Put(s.t.Context(),
+					&port.Commit{Run: "r", Generation: 1, Record: record(i + 1), Summary: summary}))
 			got, err := s.Runs.Summary(s.t.Context(), "r")
 			require.NoError(s.t, err)
 			want := *summary
@@ -263,7 +281,8 @@ var summaryCases = []namedCase{
 			require.NoError(s.t, err)
 			sameSummary(s.t, summary, got)
 		}
-		first := &port.Block{ID: "a", Since: epoch, Reason: port.ReasonStuck, Message: "m", Version: "v1"}
+		first := &port.Block{ID: "a", Since: epoch, Reason: port.ReasonStuck, Message: "m",
+			Version: "v1"}
 		second := &port.Block{ID: "b", Since: epoch, Reason: port.ReasonUnreadable}
 		for _, block := range []*port.Block{first, second} {
 			require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", block))
@@ -280,20 +299,23 @@ var summaryCases = []namedCase{
 	}},
 	{"a mark stays when a record without a summary is put", func(s *subject) {
 		s.create("r")
-		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}))
+		require.NoError(s.t,
+			s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}))
 		s.put("r", 1, 1)
 		require.NotNil(s.t, s.look("r", port.Position{}).Summary.Blocked)
 	}},
 	{"a mark stays when a summary is put that knows nothing of it", func(s *subject) {
 		summary := s.create("r")
-		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}))
+		require.NoError(s.t,
+			s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}))
 		s.end(summary)
 		require.NotNil(s.t, s.look("r", port.Position{}).Summary.Blocked)
 		require.Len(s.t, s.list(port.ListQuery{Blocked: true}), 1)
 	}},
 	{"a mark stays when a new generation is begun", func(s *subject) {
 		summary := s.create("r")
-		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}))
+		require.NoError(s.t,
+			s.Runs.Block(s.t.Context(), "r", &port.Block{Reason: port.ReasonStuck}))
 		require.NoError(s.t, s.Runs.Put(s.t.Context(), next(summary, 1)))
 		require.NotNil(s.t, s.look("r", port.Position{}).Summary.Blocked)
 		require.Len(s.t, s.list(port.ListQuery{Blocked: true}), 1)

@@ -67,7 +67,8 @@ var raceCases = []namedCase{
 			}
 			return err
 		})
-		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"}, keys(s.look("r", port.Position{}).Inbox))
+		require.Equal(s.t, []string{"mail#a#signal#approve", "start#1"},
+			keys(s.look("r", port.Position{}).Inbox))
 	}},
 	{"readers never see a gap, nor a result before what asked for it", func(s *subject) {
 		const runs, length = 4, 60
@@ -78,7 +79,9 @@ var raceCases = []namedCase{
 			s.create(run)
 			writers.Go(func() {
 				for n := 1; n <= length; n++ {
-					if !assert.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: run, Generation: 1, Record: record(n)})) {
+					if !assert.NoError(s.t,
+						s.Runs.Put(s.t.Context(),
+							&port.Commit{Run: run, Generation: 1, Record: record(n)})) {
 						return
 					}
 					// A result of record n is filed after it: whoever sees the item sees the record.
@@ -127,7 +130,9 @@ var raceCases = []namedCase{
 		for n := 1; n <= 9; n++ {
 			changed := *summary
 			changed.State = history.Payload(fmt.Sprint(n))
-			require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: record(n), Summary: &changed}))
+			require.NoError(s.t,
+				s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: record(n),
+					Summary: &changed}))
 		}
 		done.Store(true)
 		readers.Wait()

@@ -20,9 +20,13 @@ var reopenCases = []namedCase{
 		require.NoError(s.t, s.Runs.Block(s.t.Context(), "r", block))
 		s.appoint(epoch, "r", 1)
 		s.appoint(epoch, "r", 2)
-		require.NoError(s.t, s.Due.DeleteDue(s.t.Context(), []port.DueTimer{{At: epoch, Run: "r", Generation: 1, Seq: 1}}))
+		require.NoError(s.t,
+			s.Due.DeleteDue(s.t.Context(),
+				[]port.DueTimer{{At: epoch, Run: "r", Generation: 1, Seq: 1}}))
 		require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), fullTask("r", 1, 1)))
-		require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 2}}))
+		require.NoError(s.t,
+			s.Tasks.SaveTask(s.t.Context(),
+				&port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 2}}))
 		s.note("r", port.Note{Key: "mail#b", Taken: port.Position{Generation: 1, Record: 2}})
 		s.reopen()
 		require.Equal(s.t, port.Position{Generation: 1, Record: 2}, s.noted("r", "mail#b"))
@@ -33,7 +37,8 @@ var reopenCases = []namedCase{
 		sameItem(s.t, mail("a"), view.Inbox[0])
 		require.Equal(s.t, upTo(5), numbers(view.Records))
 		require.Equal(s.t, []int64{2}, s.due(epoch.Add(time.Hour)))
-		require.Equal(s.t, []port.TaskKey{{Run: "r", Generation: 1, Seq: 1}, {Run: "r", Generation: 1, Seq: 2}}, s.tasks("r"))
+		require.Equal(s.t, []port.TaskKey{{Run: "r", Generation: 1, Seq: 1},
+			{Run: "r", Generation: 1, Seq: 2}}, s.tasks("r"))
 		require.Equal(s.t, []string{"r"}, s.unfinished())
 	}},
 	{"conditions still hold", func(s *subject) {
@@ -44,7 +49,9 @@ var reopenCases = []namedCase{
 		s.reopen()
 		require.ErrorIs(s.t, s.Runs.Create(s.t.Context(), summary, startItem(1)), port.ErrTaken)
 		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), next(summary, 0)), port.ErrTaken)
-		require.ErrorIs(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: record(1)}), port.ErrTaken)
+		require.ErrorIs(s.t,
+			s.Runs.Put(s.t.Context(),
+				&port.Commit{Run: "r", Generation: 1, Record: record(1)}), port.ErrTaken)
 		again := mail("a")
 		again.Stamp++
 		stamp, _, err := s.Runs.File(s.t.Context(), "r", again)
@@ -73,7 +80,8 @@ var reopenCases = []namedCase{
 		require.NoError(s.t, err)
 		s.reopen()
 		require.Equal(s.t, want, s.list(port.ListQuery{}))
-		require.Equal(s.t, want[5:], s.list(port.ListQuery{Cursor: cursor}), "a cursor outlives the store")
+		require.Equal(s.t, want[5:], s.list(port.ListQuery{Cursor: cursor}),
+			"a cursor outlives the store")
 		require.Equal(s.t, blocked, s.list(port.ListQuery{Blocked: true}))
 		require.Len(s.t, s.list(port.ListQuery{Status: history.Completed}), 9)
 	}},

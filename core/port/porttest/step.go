@@ -276,7 +276,8 @@ func (d *double) position(run string) port.Position {
 	}
 	at := port.Position{Generation: d.random.IntN(5), Record: d.random.IntN(6)}
 	if summary, err := d.want.Runs.Summary(d.t.Context(), run); err == nil && d.chance(2) {
-		at = port.Position{Generation: max(1, summary.Generation-d.random.IntN(2)), Record: d.random.IntN(3)}
+		at = port.Position{Generation: max(1, summary.Generation-d.random.IntN(2)),
+			Record: d.random.IntN(3)}
 	}
 	return at
 }
@@ -335,7 +336,9 @@ func (d *double) rest(s *Stores, run string, generation, after int) (log []*hist
 }
 
 // before reads a log to its beginning. Several stores' pages differ in length.
-func (d *double) before(s *Stores, run string, generation, before int) (log []*history.Record, err error) {
+func (d *double) before(
+	s *Stores, run string, generation, before int,
+) (log []*history.Record, err error) {
 	for {
 		page, err := s.Runs.RecordsBefore(d.t.Context(), run, generation, before)
 		if err != nil || len(page) == 0 {
@@ -444,7 +447,8 @@ func (d *double) task(run string) {
 		if !d.Refuses && !d.there(run) {
 			return
 		}
-		state := &port.TaskState{TaskKey: key, Attempt: d.random.IntN(9), Pending: d.chance(4), Beat: d.time(), Details: d.payload()}
+		state := &port.TaskState{TaskKey: key, Attempt: d.random.IntN(9), Pending: d.chance(4),
+			Beat: d.time(), Details: d.payload()}
 		if d.chance(5) {
 			d.both("cancel task", func(s *Stores) (string, error) { return "", s.Tasks.CancelTask(d.t.Context(), key) })
 			return

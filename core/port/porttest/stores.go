@@ -1,6 +1,6 @@
-// Package porttest is the suite that every adapter of the engine's storing ports passes: what core/port says,
-// sentence by sentence. An adapter's own test opens the store, declares where it differs, and calls [TestStores]; and
-// [TestSame], which compares it with another one.
+// Package porttest is the suite that every adapter of the engine's storing ports passes: what
+// core/port says, sentence by sentence. An adapter's own test opens the store, declares where it
+// differs, and calls [TestStores]; and [TestSame], which compares it with another one.
 package porttest
 
 import (
@@ -45,8 +45,18 @@ func TestStores(t *testing.T, open func(t *testing.T) Stores, capabilities Capab
 		name  string
 		cases []namedCase
 	}{
-		{"create", createCases}, {"log", logCases}, {"summary", summaryCases}, {"inbox", inboxCases}, {"known", knownCases}, {"race", raceCases},
-		{"list", listCases}, {"cursor", cursorCases}, {"unfinished", unfinishedCases}, {"due", dueCases}, {"task", taskCases}, {"catalog", catalogCases},
+		{"create", createCases},
+		{"log", logCases},
+		{"summary", summaryCases},
+		{"inbox", inboxCases},
+		{"known", knownCases},
+		{"race", raceCases},
+		{"list", listCases},
+		{"cursor", cursorCases},
+		{"unfinished", unfinishedCases},
+		{"due", dueCases},
+		{"task", taskCases},
+		{"catalog", catalogCases},
 		{"workers", workerCases},
 		{"reopen", reopenCases},
 		{"unreadable", unreadableCases},

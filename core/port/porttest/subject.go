@@ -17,7 +17,8 @@ import (
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
 func newSummary(run string) *port.Summary {
-	return &port.Summary{Run: run, Workflow: "order", Generation: 1, Status: history.Running, Started: epoch, Input: history.Payload(`{"id":7}`)}
+	return &port.Summary{Run: run, Workflow: "order", Generation: 1, Status: history.Running,
+		Started: epoch, Input: history.Payload(`{"id":7}`)}
 }
 
 func startItem(generation int) port.Item {
@@ -62,7 +63,9 @@ func (s *subject) create(run string) *port.Summary {
 func (s *subject) put(run string, generation int, numbers ...int) {
 	s.t.Helper()
 	for _, n := range numbers {
-		require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: run, Generation: generation, Record: record(n)}))
+		require.NoError(s.t,
+			s.Runs.Put(s.t.Context(), &port.Commit{Run: run, Generation: generation,
+				Record: record(n)}))
 	}
 }
 
@@ -106,8 +109,11 @@ func (s *subject) reopen() {
 func (s *subject) end(summary *port.Summary) *port.Summary {
 	s.t.Helper()
 	ended := *summary
-	ended.Status, ended.Closed, ended.Result = history.Completed, summary.Started.Add(time.Hour), history.Payload(`"done"`)
-	require.NoError(s.t, s.Runs.Put(s.t.Context(), &port.Commit{Run: summary.Run, Generation: summary.Generation, Record: record(1), Summary: &ended}))
+	ended.Status, ended.Closed, ended.Result = history.Completed, summary.Started.Add(time.Hour),
+		history.Payload(`"done"`)
+	require.NoError(s.t,
+		s.Runs.Put(s.t.Context(), &port.Commit{Run: summary.Run, Generation: summary.Generation,
+			Record: record(1), Summary: &ended}))
 	return &ended
 }
 
@@ -116,7 +122,8 @@ func next(summary *port.Summary, number int) *port.Commit {
 	after := *summary
 	after.Generation, after.Status, after.Closed = summary.Generation+1, history.Running, time.Time{}
 	start := startItem(after.Generation)
-	commit := &port.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &after, Next: &start}
+	commit := &port.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &after,
+		Next: &start}
 	if number > 0 {
 		commit.Record = record(number)
 	}

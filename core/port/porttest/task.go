@@ -15,7 +15,8 @@ var taskCases = []namedCase{
 		require.NoError(s.t, err)
 		require.Nil(s.t, state)
 		require.Empty(s.t, s.tasks("r"))
-		require.NoError(s.t, s.Tasks.DeleteTask(s.t.Context(), port.TaskKey{Run: "r", Generation: 1, Seq: 1}))
+		require.NoError(s.t,
+			s.Tasks.DeleteTask(s.t.Context(), port.TaskKey{Run: "r", Generation: 1, Seq: 1}))
 	}},
 	{"states come back whole, the last one saved", func(s *subject) {
 		full := fullTask("r", 1, 1)
@@ -39,10 +40,14 @@ var taskCases = []namedCase{
 			require.JSONEq(s.t, jsonOf(s.t, []port.TaskState{state}), jsonOf(s.t, all))
 		}
 		first := port.TaskState{TaskKey: key, Activity: "charge", Attempt: 1}
-		beat := port.TaskState{TaskKey: key, Activity: "charge", Attempt: 1, Beat: epoch, Details: history.Payload(`1`), Pending: true}
+		beat := port.TaskState{TaskKey: key, Activity: "charge", Attempt: 1, Beat: epoch,
+			Details: history.Payload(`1`), Pending: true}
 		for _, cancel := range []func() error{
 			func() error { return s.Tasks.CancelTask(s.t.Context(), key) },
-			func() error { return s.Tasks.SaveTask(s.t.Context(), &port.TaskState{TaskKey: key, Cancelled: true}) },
+			func() error {
+				return s.Tasks.SaveTask(s.t.Context(),
+					&port.TaskState{TaskKey: key, Cancelled: true})
+			},
 		} {
 			require.NoError(s.t, cancel())
 			want(port.TaskState{TaskKey: key, Cancelled: true})
@@ -63,22 +68,36 @@ var taskCases = []namedCase{
 		}
 	}},
 	{"a task is of one run, one generation, one call", func(s *subject) {
-		for _, key := range []port.TaskKey{{Run: "a", Generation: 1, Seq: 1}, {Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}, {Run: "b", Generation: 1, Seq: 1}} {
-			require.NoError(s.t, s.Tasks.SaveTask(s.t.Context(), fullTask(key.Run, key.Generation, key.Seq)))
+		for _, key := range []port.TaskKey{{Run: "a", Generation: 1, Seq: 1},
+			{Run: "a", Generation: 1, Seq: 2},
+			{Run: "a", Generation: 2, Seq: 1},
+			{Run: "b", Generation: 1, Seq: 1}} {
+			require.NoError(s.t,
+				s.Tasks.SaveTask(s.t.Context(), fullTask(key.Run, key.Generation, key.Seq)))
 		}
-		require.Equal(s.t, []port.TaskKey{{Run: "a", Generation: 1, Seq: 1}, {Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks("a"))
+		require.Equal(s.t, []port.TaskKey{{Run: "a", Generation: 1, Seq: 1},
+			{Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks("a"))
 		for range 2 {
-			require.NoError(s.t, s.Tasks.DeleteTask(s.t.Context(), port.TaskKey{Run: "a", Generation: 1, Seq: 1}))
-			require.Equal(s.t, []port.TaskKey{{Run: "a", Generation: 1, Seq: 2}, {Run: "a", Generation: 2, Seq: 1}}, s.tasks("a"))
+			require.NoError(s.t,
+				s.Tasks.DeleteTask(s.t.Context(), port.TaskKey{Run: "a", Generation: 1, Seq: 1}))
+			require.Equal(s.t, []port.TaskKey{{Run: "a", Generation: 1, Seq: 2},
+				{Run: "a", Generation: 2, Seq: 1}}, s.tasks("a"))
 		}
 		require.Equal(s.t, []port.TaskKey{{Run: "b", Generation: 1, Seq: 1}}, s.tasks("b"))
 	}},
 }
 
 func fullTask(run string, generation int, seq int64) *port.TaskState {
-	return &port.TaskState{TaskKey: port.TaskKey{Run: run, Generation: generation, Seq: seq}, Activity: "charge", Attempt: 3, Started: epoch,
-		Beat: epoch.Add(1), Details: history.Payload(`{"at":1}`), Failure: "no", Cancelled: true, Pending: seq%2 == 0,
-		Next: epoch.Add(2), Failed: []history.Attempt{{Number: 2, Started: epoch, Ended: epoch.Add(1), Worker: "w", Failure: failureWith("no")}}}
+	return &port.TaskState{TaskKey: port.TaskKey{Run: run, Generation: generation, Seq: seq},
+		Activity: "charge", Attempt: 3, Started: epoch,
+		Beat:      epoch.Add(1),
+		Details:   history.Payload(`{"at":1}`),
+		Failure:   "no",
+		Cancelled: true,
+		Pending:   seq%2 == 0,
+		Next:      epoch.Add(2),
+		Failed: []history.Attempt{{Number: 2, Started: epoch, Ended: epoch.Add(1), Worker: "w",
+			Failure: failureWith("no")}}}
 }
 
 // tasks gives the keys of a run's tasks, in order.
@@ -89,6 +108,8 @@ func (s *subject) tasks(run string) (keys []port.TaskKey) {
 	for _, state := range states {
 		keys = append(keys, state.TaskKey)
 	}
-	slices.SortFunc(keys, func(a, b port.TaskKey) int { return (a.Generation-b.Generation)*1000 + int(a.Seq-b.Seq) })
+	slices.SortFunc(keys, func(a, b port.TaskKey) int {
+		return (a.Generation-b.Generation)*1000 + int(a.Seq-b.Seq)
+	})
 	return keys
 }

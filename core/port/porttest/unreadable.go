@@ -32,7 +32,9 @@ var unreadableCases = []namedCase{
 		m.begin()
 		m.signal("r", "m2", "b")
 		inbox := s.look("r", port.Position{}).Inbox
-		key := inbox[slices.IndexFunc(inbox, func(item port.Item) bool { return strings.HasPrefix(item.Key, "mail#m2#") })].Key
+		key := inbox[slices.IndexFunc(inbox, func(item port.Item) bool {
+			return strings.HasPrefix(item.Key, "mail#m2#")
+		})].Key
 		var kept []byte
 		s.TamperItem(s.t, "r", key, func(stored []byte) []byte {
 			kept = bytes.Clone(stored)
@@ -62,7 +64,8 @@ var unreadableCases = []namedCase{
 		_, err = s.Runs.Summary(s.t.Context(), "r")
 		require.ErrorIs(s.t, err, history.ErrUnreadable, "nobody decides by what is left of it")
 		_, _, err = m.Start(s.t.Context(), engine.StartRequest{Run: "r", Workflow: "collects"})
-		require.Equal(s.t, port.Blocked, port.CodeOf(err), "nobody knows whether it is the same: %v", err)
+		require.Equal(s.t, port.Blocked, port.CodeOf(err),
+			"nobody knows whether it is the same: %v", err)
 		m.deliver()
 		m.signal("r", "m2", "b")
 		m.blocks("summary")
@@ -150,8 +153,12 @@ func (s *subject) deploy() *deployment {
 	s.t.Helper()
 	d := &deployment{s: s}
 	var err error
-	d.Engine, err = engine.New(port.Ports{Runs: s.Runs, Directory: s.Directory, Due: s.Due, Tasks: s.Tasks, Queue: d, Clock: clock{}, Authors: authors{},
-		NewID: func() string { return strings.ToLower(rand.Text()) }}, engine.Config{Definitions: []workflow.Definition{collects}, TokenKey: make([]byte, 32), Version: "1"})
+	d.Engine, err = engine.New(port.Ports{Runs: s.Runs, Directory: s.Directory, Due: s.Due,
+		Tasks: s.Tasks, Queue: d, Clock: clock{}, Authors: authors{},
+		NewID: func() string {
+			return strings.ToLower(rand.Text())
+		}}, engine.Config{Definitions: []workflow.Definition{collects}, TokenKey: make([]byte, 32),
+		Version: "1"})
 	require.NoError(s.t, err)
 	return d
 }
@@ -181,7 +188,8 @@ func (d *deployment) deliver() {
 				continue
 			}
 			delivered = true
-			require.NoError(d.s.t, d.Activate(d.s.t.Context(), time.Time{}, []port.Resume{message})[0])
+			require.NoError(d.s.t, d.Activate(d.s.t.Context(), time.Time{},
+				[]port.Resume{message})[0])
 		}
 		if !delivered {
 			return
@@ -229,7 +237,8 @@ func (d *deployment) blocks(says ...string) {
 	_, err = d.Query(d.s.t.Context(), "r", "any", nil)
 	require.Equal(d.s.t, port.Blocked, port.CodeOf(err), "%v", err)
 	_, err = d.Terminate(d.s.t.Context(), engine.MessageRequest{Run: "r"}, "")
-	require.Equal(d.s.t, port.Blocked, port.CodeOf(err), "it is not said to be ended, which it cannot be: %v", err)
+	require.Equal(d.s.t, port.Blocked, port.CodeOf(err), "it is not said to be ended, which it "+
+		"cannot be: %v", err)
 	require.ErrorContains(d.s.t, err, "then unblock the run")
 }
 

@@ -22,7 +22,8 @@ var workerCases = []namedCase{
 		want := worker("http://a:9000/prefix", epoch, "sum", "é")
 		want.Load = math.MaxInt64
 		s.putWorker(want)
-		bare := worker("https://[::1]:1/"+strings.Repeat("x", port.LongestWorkerURL-16), epoch.Add(1))
+		bare := worker("https://[::1]:1/"+strings.Repeat("x", port.LongestWorkerURL-16),
+			epoch.Add(1))
 		bare.Services = []string{}
 		s.putWorker(bare)
 		require.Equal(s.t, []*port.Worker{want, bare}, s.workers(port.WorkerQuery{}))
@@ -34,7 +35,8 @@ var workerCases = []namedCase{
 		again.ID = "another process"
 		s.putWorker(again)
 		again.Registered = epoch
-		require.Equal(s.t, []*port.Worker{again, worker("http://a", epoch.Add(time.Second), "sum")}, s.workers(port.WorkerQuery{}))
+		require.Equal(s.t, []*port.Worker{again, worker("http://a", epoch.Add(time.Second), "sum")},
+			s.workers(port.WorkerQuery{}))
 	}},
 	{"a heartbeat says load and time", func(s *subject) {
 		want := worker("http://a", epoch, "sum")
@@ -48,26 +50,31 @@ var workerCases = []namedCase{
 	{"queries choose by service and by heartbeat", func(s *subject) {
 		for i := range 40 {
 			services := []string{"all", fmt.Sprint("service-", i%4)}
-			s.putWorker(worker(fmt.Sprintf("http://w%02d", i), epoch.Add(time.Duration(i)*time.Second), services...))
+			s.putWorker(worker(fmt.Sprintf("http://w%02d", i),
+				epoch.Add(time.Duration(i)*time.Second), services...))
 		}
 		require.Len(s.t, s.workers(port.WorkerQuery{Service: "all"}), 40)
 		require.Len(s.t, s.workers(port.WorkerQuery{Service: "service-3"}), 10)
 		require.Empty(s.t, s.workers(port.WorkerQuery{Service: "service"}))
-		fresh := s.workers(port.WorkerQuery{Service: "service-3", Since: epoch.Add(35 * time.Second)})
+		fresh := s.workers(port.WorkerQuery{Service: "service-3",
+			Since: epoch.Add(35 * time.Second)})
 		require.Len(s.t, fresh, 2, "one that was heard of at that very time is among them")
 		require.Equal(s.t, "http://w35", fresh[0].URL)
 		require.True(s.t, s.beat("http://w03", 0, epoch.Add(time.Minute)))
-		require.Len(s.t, s.workers(port.WorkerQuery{Service: "service-3", Since: epoch.Add(35 * time.Second)}), 3)
+		require.Len(s.t, s.workers(port.WorkerQuery{Service: "service-3",
+			Since: epoch.Add(35 * time.Second)}), 3)
 	}},
 	{"what is deleted is gone, and may come again", func(s *subject) {
 		s.putWorker(worker("http://a", epoch, "sum"))
 		s.putWorker(worker("http://b", epoch, "sum"))
 		require.NoError(s.t, s.Workers.DeleteWorker(s.t.Context(), "http://a"))
-		require.Equal(s.t, []*port.Worker{worker("http://b", epoch, "sum")}, s.workers(port.WorkerQuery{}))
+		require.Equal(s.t, []*port.Worker{worker("http://b", epoch, "sum")},
+			s.workers(port.WorkerQuery{}))
 		require.False(s.t, s.beat("http://a", 1, epoch))
 		again := worker("http://a", epoch.Add(time.Hour), "sum")
 		s.putWorker(again)
-		require.Equal(s.t, again, s.workers(port.WorkerQuery{})[1], "its place is that of the new registration")
+		require.Equal(s.t, again, s.workers(port.WorkerQuery{})[1],
+			"its place is that of the new registration")
 	}},
 	{"many workers are listed", func(s *subject) {
 		long := strings.Repeat("s", port.LongestName)
@@ -76,7 +83,8 @@ var workerCases = []namedCase{
 			for j := range 200 {
 				services = append(services, long+fmt.Sprint(j))
 			}
-			s.putWorker(worker(fmt.Sprint("http://w", i), epoch.Add(time.Duration(-i)), services...))
+			s.putWorker(worker(fmt.Sprint("http://w", i), epoch.Add(time.Duration(-i)),
+				services...))
 		}
 		found := s.workers(port.WorkerQuery{})
 		require.Len(s.t, found, 60)
@@ -92,7 +100,8 @@ var workerCases = []namedCase{
 }
 
 func worker(url string, at time.Time, services ...string) *port.Worker {
-	return &port.Worker{ID: "id of " + url, URL: url, Services: services, Load: 2, Heartbeat: at, Registered: at}
+	return &port.Worker{ID: "id of " + url, URL: url, Services: services, Load: 2, Heartbeat: at,
+		Registered: at}
 }
 
 func (s *subject) putWorker(worker *port.Worker) {

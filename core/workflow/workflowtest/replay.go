@@ -62,7 +62,8 @@ func replay(exported []byte, definitions []Definition) error {
 }
 
 func replayRun(export *history.Export, entry scheduler.Entry) error {
-	live := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
+	live := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation,
+		Workflow: export.Workflow}, entry)
 	defer live.Close()
 	if err := live.Replay(feed(export.Records)); err != nil {
 		return fmt.Errorf("run %s: %w", export.Run, err)

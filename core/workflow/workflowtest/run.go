@@ -121,7 +121,8 @@ func (r *run) activate() {
 	}
 	rec := &history.Record{Number: len(r.log) + 1, Time: env.now, Events: events}
 	env.inside = true
-	done, err := r.live.Activate(scheduler.Activation{Record: rec.Number, Time: rec.Time, Events: rec.Events})
+	done, err := r.live.Activate(scheduler.Activation{Record: rec.Number, Time: rec.Time,
+		Events: rec.Events})
 	env.inside = false
 	if err != nil {
 		env.fail("workflow %s, run %s, record %d: %w", r.workflow, r.id, rec.Number, err)

@@ -23,10 +23,12 @@ func (c *Client) UnreadSignals(ctx context.Context, run string) ([]wire.UnreadSi
 	return answer.Signals, err
 }
 
-// CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave. The same again is answered as
-// the first time; another result is refused with [port.NotFound], a token past its time with [port.Expired].
+// CompleteActivity completes an attempt that waits to be, by the token that activity.Token gave.
+// The same again is answered as the first time; another result is refused with [port.NotFound], a
+// token past its time with [port.Expired].
 func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "complete"), body: &wire.CompleteBody{Result: result}}, nil)
+	_, err := c.do(ctx, request{method: http.MethodPost,
+		path: path("activities", token, "complete"), body: &wire.CompleteBody{Result: result}}, nil)
 	return err
 }
 
@@ -39,7 +41,9 @@ func (c *Client) FailActivity(ctx context.Context, token string, failure wire.Fa
 // HeartbeatActivity says that an attempt that waits to be completed is being worked on. Cancelled: the run asked it to stop.
 func (c *Client) HeartbeatActivity(ctx context.Context, token string, details history.Payload) (cancelled bool, err error) {
 	answer := wire.Beat{}
-	_, err = c.do(ctx, request{method: http.MethodPost, path: path("activities", token, "heartbeat"), body: &wire.HeartbeatBody{Details: details}}, &answer)
+	_, err = c.do(ctx, request{method: http.MethodPost,
+		path: path("activities", token, "heartbeat"),
+		body: &wire.HeartbeatBody{Details: details}}, &answer)
 	return answer.Cancelled, err
 }
 

@@ -149,7 +149,8 @@ func TestTypedAttributes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	find := func(filters ...workflow.AttributeFilter) (ids []string) {
-		for summary, err := range client.Runs(t.Context(), d.Client, order, port.ListQuery{}, filters...) {
+		for summary, err := range client.Runs(t.Context(), d.Client, order, port.ListQuery{},
+			filters...) {
 			require.NoError(t, err)
 			who, there := customer.Of(summary.Attributes)
 			require.True(t, there)
@@ -195,7 +196,8 @@ func TestResultOfWhatWentWrong(t *testing.T) {
 	_, err = client.Result[string](t.Context(), d.Client, "none")
 	var problem *client.Problem
 	require.ErrorAs(t, err, &problem)
-	require.Equal(t, client.Problem{Type: "urn:reprise:problem:not-found", Title: "Not found", Status: 404, Code: port.NotFound,
+	require.Equal(t, client.Problem{Type: "urn:reprise:problem:not-found", Title: "Not found",
+		Status: 404, Code: port.NotFound,
 		Detail: `there is no run with the id "none"`}, *problem)
 	_, err = client.Start(t.Context(), d.Client, order, "n", cart{})
 	require.Equal(t, port.Conflict, client.CodeOf(err))
@@ -318,7 +320,9 @@ func TestListingsAndLogs(t *testing.T) {
 		require.NoError(t, err)
 	}
 	var found []string
-	for summary, err := range d.All(t.Context(), port.ListQuery{Status: history.Failed, Workflow: "failing", Limit: 2, Attributes: history.Attributes{"n": history.Payload("0")}}) {
+	for summary, err := range d.All(t.Context(),
+		port.ListQuery{Status: history.Failed, Workflow: "failing", Limit: 2,
+			Attributes: history.Attributes{"n": history.Payload("0")}}) {
 		require.NoError(t, err)
 		found = append(found, summary.Run)
 	}

@@ -12,45 +12,65 @@ import (
 
 // Signal sends a run a signal. It returns when the signal is durable. What one client sends a run arrives in the order in
 // which it was accepted.
-func (c *Client) Signal(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (wire.Accepted, error) {
+func (c *Client) Signal(
+	ctx context.Context, mail engine.MessageRequest, name string, input history.Payload,
+) (wire.Accepted, error) {
 	mail = c.stamp(mail)
-	return c.mail(ctx, mail.Run, path("runs", mail.Run, "signals", name), &wire.MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input})
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "signals", name),
+		&wire.MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input})
 }
 
 // Cancel asks a run's code to stop.
-func (c *Client) Cancel(ctx context.Context, mail engine.MessageRequest, reason string) (wire.Accepted, error) {
+func (c *Client) Cancel(
+	ctx context.Context, mail engine.MessageRequest, reason string,
+) (wire.Accepted, error) {
 	mail = c.stamp(mail)
-	return c.mail(ctx, mail.Run, path("runs", mail.Run, "cancel"), &wire.StopBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Reason: reason})
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "cancel"),
+		&wire.StopBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Reason: reason})
 }
 
 // Terminate ends a run without asking its code, even if it is blocked.
-func (c *Client) Terminate(ctx context.Context, mail engine.MessageRequest, reason string) (wire.Accepted, error) {
+func (c *Client) Terminate(
+	ctx context.Context, mail engine.MessageRequest, reason string,
+) (wire.Accepted, error) {
 	mail = c.stamp(mail)
-	return c.mail(ctx, mail.Run, path("runs", mail.Run, "terminate"), &wire.StopBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Reason: reason})
+	return c.mail(ctx, mail.Run, path("runs", mail.Run, "terminate"),
+		&wire.StopBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Reason: reason})
 }
 
 // Reset has a run go on in a new generation from one of its records, even if it is blocked or has ended.
-func (c *Client) Reset(ctx context.Context, mail engine.MessageRequest, to engine.ResetPoint, reason string) (wire.Accepted, error) {
+func (c *Client) Reset(
+	ctx context.Context, mail engine.MessageRequest, to engine.ResetPoint, reason string,
+) (wire.Accepted, error) {
 	mail = c.stamp(mail)
 	accepted := wire.Accepted{}
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"), once: true,
-		body: &wire.ResetBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Generation: to.Generation, Record: to.Record,
-			ExcludeSignals: to.ExcludeSignals, Definition: to.Definition, Reason: reason}}, &accepted)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "reset"),
+		once: true,
+		body: &wire.ResetBody{ID: mail.ID, Unique: mail.Unique, After: mail.After,
+			Generation: to.Generation, Record: to.Record,
+			ExcludeSignals: to.ExcludeSignals,
+			Definition:     to.Definition,
+			Reason:         reason}}, &accepted)
 	return c.took(mail.Run, accepted, err)
 }
 
 // Update sends a run an update and waits until it is completed or rejected, or the context ends: then it gives the
 // context's error and how far it has come, and the same update, repeated with its id, goes on waiting.
-func (c *Client) Update(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (wire.UpdateAnswer, error) {
+func (c *Client) Update(
+	ctx context.Context, mail engine.MessageRequest, name string, input history.Payload,
+) (wire.UpdateAnswer, error) {
 	mail = c.stamp(mail)
 	last := wire.UpdateAnswer{ID: mail.ID}
 	for {
 		answer := wire.UpdateAnswer{}
-		asked := request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name), query: c.poll(ctx),
-			body: &wire.MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}
+		asked := request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name),
+			query: c.poll(ctx),
+			body:  &wire.MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}
 		got, err := c.do(ctx, asked, &answer)
 		if err == nil {
-			err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{port.ValueResult: &answer.Result, port.ValueFailure: &answer.Failure})
+			err = c.leftOut(ctx, asked, got, answer.Large,
+				map[string]any{port.ValueResult: &answer.Result,
+					port.ValueFailure: &answer.Failure})
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -70,11 +90,15 @@ func (c *Client) Update(ctx context.Context, mail engine.MessageRequest, name st
 
 // SendUpdate sends a run an update and does not wait for its answer: the same update, repeated with the id of what this
 // gives, does.
-func (c *Client) SendUpdate(ctx context.Context, mail engine.MessageRequest, name string, input history.Payload) (wire.UpdateAnswer, error) {
+func (c *Client) SendUpdate(
+	ctx context.Context, mail engine.MessageRequest, name string, input history.Payload,
+) (wire.UpdateAnswer, error) {
 	mail = c.stamp(mail)
 	answer := wire.UpdateAnswer{}
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("runs", mail.Run, "updates", name),
-		body: &wire.MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}}, &answer)
+	_, err := c.do(ctx, request{method: http.MethodPost,
+		path: path("runs", mail.Run, "updates", name),
+		body: &wire.MailBody{ID: mail.ID, Unique: mail.Unique, After: mail.After, Input: input}},
+		&answer)
 	_, err = c.took(mail.Run, wire.Accepted{ID: answer.ID, Stamp: answer.Stamp}, err)
 	return answer, err
 }
@@ -86,10 +110,12 @@ func answered(answer wire.UpdateAnswer) bool {
 // Query asks a run, open or closed, a question that changes nothing.
 func (c *Client) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
 	answer := wire.QueryAnswer{}
-	asked := request{method: http.MethodPost, path: path("runs", run, "queries", name), body: &wire.QueryBody{Input: input}}
+	asked := request{method: http.MethodPost, path: path("runs", run, "queries", name),
+		body: &wire.QueryBody{Input: input}}
 	got, err := c.do(ctx, asked, &answer)
 	if err == nil {
-		err = c.leftOut(ctx, asked, got, answer.Large, map[string]any{port.ValueResult: &answer.Result})
+		err = c.leftOut(ctx, asked, got, answer.Large,
+			map[string]any{port.ValueResult: &answer.Result})
 	}
 	return answer.Result, err
 }

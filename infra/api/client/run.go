@@ -49,8 +49,12 @@ func (c *Client) start(ctx context.Context, start engine.StartRequest, query url
 		start.Run = newID()
 	}
 	started := &Started{Summary: &wire.Summary{}}
-	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query, body: &wire.StartBody{Run: start.Run, Workflow: start.Workflow,
-		Input: start.Input, Attributes: start.Attributes, Definition: start.Definition, Reuse: start.Reuse}}, started.Summary)
+	got, err := c.do(ctx, request{method: http.MethodPost, path: path("runs"), query: query,
+		body: &wire.StartBody{Run: start.Run, Workflow: start.Workflow,
+			Input:      start.Input,
+			Attributes: start.Attributes,
+			Definition: start.Definition,
+			Reuse:      start.Reuse}}, started.Summary)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +154,9 @@ func (c *Client) All(ctx context.Context, query port.ListQuery) iter.Seq2[*wire.
 
 // History gives a part of a generation's log: the records after a number, without long values.
 // Generation 0 is the current one. [Client.Records] and [Client.Record] give records whole.
-func (c *Client) History(ctx context.Context, run string, generation, after int) (*wire.HistoryPage, error) {
+func (c *Client) History(
+	ctx context.Context, run string, generation, after int,
+) (*wire.HistoryPage, error) {
 	page := &wire.HistoryPage{}
 	query := url.Values{"generation": {number(generation)}, "after": {number(after)}}
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: path("runs", run, "history"), query: query}, page); err != nil {
@@ -184,14 +190,17 @@ func (c *Client) Records(ctx context.Context, run string, generation int) iter.S
 }
 
 // whole gives a record of a page with all its values.
-func (c *Client) whole(ctx context.Context, page *wire.HistoryPage, record history.Payload) (json.RawMessage, error) {
+func (c *Client) whole(
+	ctx context.Context, page *wire.HistoryPage, record history.Payload,
+) (json.RawMessage, error) {
 	if len(page.Large) == 0 {
 		return json.RawMessage(record), nil
 	}
 	known := struct {
 		Number int `json:"n"`
 	}{}
-	if err := json.Unmarshal(record, &known); err != nil || !slices.Contains(page.Large, known.Number) {
+	if err := json.Unmarshal(record, &known); err != nil ||
+		!slices.Contains(page.Large, known.Number) {
 		return json.RawMessage(record), err
 	}
 	text := &bytes.Buffer{}

@@ -82,7 +82,8 @@ func Execute[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O
 // Runs goes through the runs of a workflow that match a query and all of the filters, the latest
 // start first. It ends with the first error. [workflow.Attribute.Of] reads an attribute of a
 // summary.
-func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O], query port.ListQuery, filters ...workflow.AttributeFilter,
+func Runs[I, O any](ctx context.Context, c *Client, w *workflow.Workflow[I, O],
+	query port.ListQuery, filters ...workflow.AttributeFilter,
 ) iter.Seq2[*wire.Summary, error] {
 	attributes, err := workflow.AttributesOf(filters...)
 	if err != nil {
@@ -116,8 +117,10 @@ func Result[O any](ctx context.Context, c *Client, run string) (O, error) {
 	case summary.Status == history.Completed:
 		return decode[O](fmt.Sprintf("result of run %q", run), summary.Result)
 	case summary.Blocked != nil:
-		return none, &Problem{Type: "urn:reprise:problem:blocked", Title: "Blocked", Status: http.StatusLocked, Code: port.Blocked,
-			Detail: fmt.Sprintf("run %q is blocked (%s): %s", run, summary.Blocked.Reason, summary.Blocked.Message)}
+		return none, &Problem{Type: "urn:reprise:problem:blocked", Title: "Blocked",
+			Status: http.StatusLocked, Code: port.Blocked,
+			Detail: fmt.Sprintf("run %q is blocked (%s): %s", run, summary.Blocked.Reason,
+				summary.Blocked.Message)}
 	}
 	return none, fmt.Errorf("run %q ended (%s)", run, summary.Status)
 }

@@ -18,14 +18,18 @@ import (
 // value that changes meanwhile is an error with the code conflict; part of it may have been written
 // then.
 func (c *Client) Value(ctx context.Context, run, name string, into io.Writer) error {
-	return c.pieces(ctx, request{method: http.MethodGet, path: path("runs", run, "values", name), query: url.Values{}}, into)
+	return c.pieces(ctx, request{method: http.MethodGet, path: path("runs", run, "values", name),
+		query: url.Values{}}, into)
 }
 
-// Record writes one record of a generation's log as it is stored, with all its values. Generation 0 is
-// the current one. It comes in pieces, as [Client.Value] does.
-func (c *Client) Record(ctx context.Context, run string, generation, record int, into io.Writer) error {
-	return c.pieces(ctx, request{method: http.MethodGet, path: path("runs", run, "history", number(record)),
-		query: url.Values{"generation": {number(generation)}}}, into)
+// Record writes one record of a generation's log as it is stored, with all its values. Generation 0
+// is the current one. It comes in pieces, as [Client.Value] does.
+func (c *Client) Record(
+	ctx context.Context, run string, generation, record int, into io.Writer,
+) error {
+	return c.pieces(ctx,
+		request{method: http.MethodGet, path: path("runs", run, "history", number(record)),
+			query: url.Values{"generation": {number(generation)}}}, into)
 }
 
 // pieces writes the pieces of an answer.
@@ -66,7 +70,8 @@ func (c *Client) leftOut(ctx context.Context, asked request, got answer, large m
 // complete gets the outcome of a run that has ended, where its summary leaves that out for its
 // length.
 func (c *Client) complete(ctx context.Context, summary *wire.Summary) (*wire.Summary, error) {
-	for name, into := range map[string]any{port.ValueResult: &summary.Result, port.ValueFailure: &summary.Failure} {
+	for name, into := range map[string]any{port.ValueResult: &summary.Result,
+		port.ValueFailure: &summary.Failure} {
 		if _, isLarge := summary.Large[name]; !isLarge {
 			continue
 		}

@@ -9,11 +9,12 @@ import (
 	"github.com/reprise-run/reprise/infra/api/wire"
 )
 
-// RegisterWorker adds a worker, or replaces the one with its URL. [port.Invalid] if the system must not
-// call that URL.
+// RegisterWorker adds a worker, or replaces the one with its URL. [port.Invalid] if the system must
+// not call that URL.
 func (c *Client) RegisterWorker(ctx context.Context, worker wire.WorkerBody) (*wire.Worker, error) {
 	answer := &wire.Worker{}
-	_, err := c.do(ctx, request{method: http.MethodPost, path: path("workers"), body: &worker}, answer)
+	_, err := c.do(ctx, request{method: http.MethodPost, path: path("workers"), body: &worker},
+		answer)
 	return answer, err
 }
 
@@ -22,12 +23,13 @@ func (c *Client) HeartbeatWorker(
 	ctx context.Context, beat wire.HeartbeatWorkerBody,
 ) (known bool, err error) {
 	answer := wire.HeardWorker{}
-	_, err = c.do(ctx, request{method: http.MethodPost, path: path("workers", "heartbeat"), body: &beat}, &answer)
+	_, err = c.do(ctx, request{method: http.MethodPost, path: path("workers", "heartbeat"),
+		body: &beat}, &answer)
 	return answer.Known, err
 }
 
-// Workers lists the workers of a service, or all where it is "", in the order of registration; those
-// that are online alone, or all.
+// Workers lists the workers of a service, or all where it is "", in the order of registration;
+// those that are online alone, or all.
 func (c *Client) Workers(ctx context.Context, service string, online bool) ([]wire.Worker, error) {
 	query := url.Values{}
 	if service != "" {
@@ -37,7 +39,8 @@ func (c *Client) Workers(ctx context.Context, service string, online bool) ([]wi
 		query.Set("online", strconv.FormatBool(online))
 	}
 	answer := wire.Workers{}
-	_, err := c.do(ctx, request{method: http.MethodGet, path: path("workers"), query: query}, &answer)
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path("workers"), query: query},
+		&answer)
 	return answer.Workers, err
 }
 

@@ -42,5 +42,6 @@ type UnreadSignals struct {
 // NextHeader is the header of a piece of an export: what to give as after for the next one.
 const NextHeader = "Reprise-Next"
 
-// HintHeader is the header of a start's answer that says what may be wrong with it, though it was accepted.
+// HintHeader is the header of a start's answer that says what may be wrong with it, though it was
+// accepted.
 const HintHeader = "Reprise-Hint"

@@ -52,7 +52,8 @@ type CompleteBody struct {
 	Result history.Payload `json:"result,omitempty" doc:"The activity's result: any JSON value, at most 50 MB." example:"{\"approved\":true}"`
 }
 
-// FailBody is the body of an activity's failure from outside. It is final: the activity is not tried again.
+// FailBody is the body of an activity's failure from outside. It is final: the activity is not
+// tried again.
 type FailBody struct {
 	Type         string          `json:"type,omitempty" maxLength:"100" doc:"Your own name of this sort of failure." example:"Refused"`
 	Message      string          `json:"message" minLength:"1" doc:"What happened." example:"the reviewer refused"`

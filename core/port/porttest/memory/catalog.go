@@ -30,7 +30,9 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 	return ctx.Err()
 }
 
-func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version int, status port.DefinitionStatus) error {
+func (s *Store) SetDefinitionStatus(
+	ctx context.Context, name string, version int, status port.DefinitionStatus,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.kept(name, version)
@@ -41,7 +43,9 @@ func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version in
 	return ctx.Err()
 }
 
-func (s *Store) FindDefinition(ctx context.Context, name string, version int) (*port.Definition, error) {
+func (s *Store) FindDefinition(
+	ctx context.Context, name string, version int,
+) (*port.Definition, error) {
 	s.mu.Lock()
 	if version == 0 {
 		for number, kept := range s.catalog[name] { // order-insensitive: a maximum
@@ -58,7 +62,9 @@ func (s *Store) FindDefinition(ctx context.Context, name string, version int) (*
 	return found.About(), nil
 }
 
-func (s *Store) Definition(ctx context.Context, name string, version int) (*port.Definition, error) {
+func (s *Store) Definition(
+	ctx context.Context, name string, version int,
+) (*port.Definition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.kept(name, version)
@@ -75,7 +81,9 @@ func (s *Store) Versions(ctx context.Context, name string) (all []*port.Definiti
 	for _, kept := range s.catalog[name] { // order-insensitive: it is sorted
 		all = append(all, kept.About())
 	}
-	slices.SortFunc(all, func(a, b *port.Definition) int { return cmp.Compare(b.Version, a.Version) })
+	slices.SortFunc(all, func(a, b *port.Definition) int {
+		return cmp.Compare(b.Version, a.Version)
+	})
 	return all, ctx.Err()
 }
 

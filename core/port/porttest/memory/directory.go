@@ -22,7 +22,9 @@ type listed struct {
 	mail    bool
 }
 
-func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
+func (s *Store) List(
+	ctx context.Context, query port.ListQuery,
+) (page []*port.Summary, next string, err error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return nil, "", err
@@ -96,7 +98,9 @@ func parseCursor(cursor string) (l listed, err error) {
 		l.started = time.Unix(seconds, nanoseconds)
 	}
 	if l.cursor() != cursor {
-		return l, &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
+		return l, &port.Error{Code: port.Invalid,
+			Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before",
+				cursor)}
 	}
 	return l, nil
 }

@@ -43,7 +43,9 @@ func (s *Store) Item(ctx context.Context, name, key string) (*port.Item, error) 
 	return kept.read(key)
 }
 
-func (s *Store) Record(ctx context.Context, name string, at port.Position) (*history.Record, error) {
+func (s *Store) Record(
+	ctx context.Context, name string, at port.Position,
+) (*history.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.runs[name]

@@ -19,8 +19,9 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 )
 
-// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks], [port.Catalog] and [port.Workers]. It may be used by any number of
-// goroutines; no method blocks for longer than the others take.
+// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks], [port.Catalog] and
+// [port.Workers]. It may be used by any number of goroutines; no method blocks for longer than the
+// others take.
 type Store struct {
 	mu    sync.Mutex
 	runs  map[string]*run
@@ -34,7 +35,8 @@ type Store struct {
 
 // New makes an empty store.
 func New() *Store {
-	return &Store{runs: map[string]*run{}, due: map[port.DueTimer]bool{}, tasks: map[port.TaskKey][]byte{},
+	return &Store{runs: map[string]*run{}, due: map[port.DueTimer]bool{},
+		tasks:   map[port.TaskKey][]byte{},
 		catalog: map[string]map[int]*port.Definition{}, workers: map[string]port.Worker{}}
 }
 
@@ -101,7 +103,9 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	return nil, ctx.Err()
 }
 
-func (s *Store) RecordsBefore(ctx context.Context, name string, generation, before int) ([]*history.Record, error) {
+func (s *Store) RecordsBefore(
+	ctx context.Context, name string, generation, before int,
+) ([]*history.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runs[name]; r != nil {
@@ -133,12 +137,18 @@ func (s *Store) Create(ctx context.Context, summary *port.Summary, start port.It
 	}
 	s.count++
 	s.runs[summary.Run] = &run{
-		number: s.count, summary: text, inbox: map[string]item{start.Key: keep(start)}, logs: map[int][]stored{}, notes: map[string]port.Position{},
+		number:  s.count,
+		summary: text,
+		inbox:   map[string]item{start.Key: keep(start)},
+		logs:    map[int][]stored{},
+		notes:   map[string]port.Position{},
 	}
 	return nil
 }
 
-func (s *Store) File(ctx context.Context, name string, filed port.Item) (stamp int64, there bool, err error) {
+func (s *Store) File(
+	ctx context.Context, name string, filed port.Item,
+) (stamp int64, there bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, _, err := s.find(ctx, name)
@@ -163,14 +173,16 @@ func (s *Store) Put(ctx context.Context, commit *port.Commit) error {
 	if commit.Record != nil {
 		at, there := slices.BinarySearchFunc(log, commit.Record.Number, byNumber)
 		if there {
-			return fmt.Errorf("record %d of generation %d of run %q: %w", commit.Record.Number, commit.Generation, commit.Run, port.ErrTaken)
+			return fmt.Errorf("record %d of generation %d of run %q: %w", commit.Record.Number,
+				commit.Generation, commit.Run, port.ErrTaken)
 		}
 		log = slices.Insert(slices.Clip(log), at, stored{commit.Record.Number, history.AppendRecord(nil, commit.Record)})
 	}
 	summary := r.summary
 	if commit.Summary != nil {
 		if current.Generation != commit.Generation {
-			return fmt.Errorf("run %q is in generation %d: %w", commit.Run, current.Generation, port.ErrTaken)
+			return fmt.Errorf("run %q is in generation %d: %w", commit.Run, current.Generation,
+				port.ErrTaken)
 		}
 		next := *commit.Summary
 		next.Blocked = current.Blocked
@@ -190,7 +202,9 @@ func (s *Store) DeleteLog(ctx context.Context, name string, generation int) erro
 	defer s.mu.Unlock()
 	if r := s.runs[name]; r != nil {
 		delete(r.logs, generation)
-		maps.DeleteFunc(r.notes, func(_ string, at port.Position) bool { return at.Generation == generation })
+		maps.DeleteFunc(r.notes, func(_ string, at port.Position) bool {
+			return at.Generation == generation
+		})
 	}
 	return ctx.Err()
 }
@@ -302,13 +316,15 @@ func (r *run) before(generation, before int) (records []*history.Record, more bo
 	size := 0
 	var decoder history.Decoder
 	for _, s := range slices.Backward(log[:end]) {
-		if size += len(s.record); len(records) > 0 && size > pageBytes || len(records) == port.NewestRecords {
+		if size += len(s.record); len(records) > 0 && size > pageBytes ||
+			len(records) == port.NewestRecords {
 			more = true
 			break
 		}
 		record, err := decoder.RecordWithCheckpoint(s.record)
 		if err != nil {
-			return nil, false, fmt.Errorf("record %d of generation %d: %w", s.number, generation, err)
+			return nil, false, fmt.Errorf("record %d of generation %d: %w", s.number,
+				generation, err)
 		}
 		records = append(records, record)
 	}

@@ -14,6 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestStore(t *testing.T) {
 	porttest.TestStores(t, func(*testing.T) porttest.Stores {
 		s := memory.New()
-		return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Catalog: s, Workers: s, TamperRecord: s.TamperRecord, TamperItem: s.TamperItem}
+		return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Catalog: s, Workers: s,
+			TamperRecord: s.TamperRecord, TamperItem: s.TamperItem}
 	}, porttest.Capabilities{Refuses: true})
 }

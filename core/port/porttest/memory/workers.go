@@ -19,7 +19,9 @@ func (s *Store) PutWorker(ctx context.Context, worker *port.Worker) error {
 	return ctx.Err()
 }
 
-func (s *Store) BeatWorker(ctx context.Context, url string, load int64, at time.Time) (bool, error) {
+func (s *Store) BeatWorker(
+	ctx context.Context, url string, load int64, at time.Time,
+) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept, known := s.workers[url]
@@ -30,7 +32,9 @@ func (s *Store) BeatWorker(ctx context.Context, url string, load int64, at time.
 	return known, ctx.Err()
 }
 
-func (s *Store) ListWorkers(ctx context.Context, query port.WorkerQuery) (all []*port.Worker, err error) {
+func (s *Store) ListWorkers(
+	ctx context.Context, query port.WorkerQuery,
+) (all []*port.Worker, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, kept := range s.workers { // order-insensitive: it is sorted
