@@ -37,7 +37,7 @@ type seedSystem struct {
 func startSeed(t *testing.T, tokens ...api.Token) *seedSystem {
 	t.Helper()
 	s := &seedSystem{folder: t.TempDir(), config: api.Config{Tokens: tokens, Seed004: true},
-		Client: &seed004.Client{T: t, Pace: 5 * time.Millisecond, Patience: 30 * time.Second}}
+		Client: &seed004.Client{T: t, Pace: 5 * time.Millisecond, Patience: 2 * time.Minute}}
 	s.open()
 	t.Cleanup(func() { s.stop() })
 	return s
