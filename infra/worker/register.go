@@ -51,7 +51,7 @@ func (w *Worker) register(ctx context.Context, address string) bool {
 		err := w.send(ctx, http.MethodPost, "/v1/workers",
 			registration{w.config.ID, address, w.names(), w.load.Load()}, nil)
 		if err == nil {
-			w.told = ""
+			w.told, w.registered = "", true
 			w.config.Logger.InfoContext(ctx, "the worker is registered", "url", address,
 				"services", w.names())
 			return true

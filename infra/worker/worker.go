@@ -84,6 +84,8 @@ type Worker struct {
 	services map[string]service
 	load     atomic.Int64
 	told     string // the last refusal that was logged
+	// registered: the server has accepted the worker, and has to be told when it leaves.
+	registered bool
 }
 
 // New makes a worker.
@@ -141,7 +143,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	<-ended
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.config.Stopping)
 	defer cancel()
-	w.leave(last, address)
+	if w.registered {
+		w.leave(last, address)
+	}
 	if server.Shutdown(last) != nil { // its calls have had their time
 		_ = server.Close()
 	}

@@ -1,10 +1,12 @@
 package worker_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -156,6 +158,25 @@ func TestServices(t *testing.T) {
 	answer := httptest.NewRecorder()
 	w.ServeHTTP(answer, page)
 	require.Equal(t, http.StatusForbidden, answer.Code)
+}
+
+// A worker that was never registered does not ask to be removed.
+func TestAWorkerThatIsRefused(t *testing.T) {
+	var said bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	server := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		stop()
+		if r.Method != http.MethodPost {
+			t.Errorf("the worker sent %s %s", r.Method, r.URL)
+		}
+		http.Error(to, `{"detail":"not allowed"}`, http.StatusBadRequest)
+	}))
+	defer server.Close()
+	w := worker.New(worker.Config{Registry: server.URL, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	worker.Handle(w, "s", func(context.Context, any, any) (any, error) { return nil, nil })
+	require.NoError(t, w.Run(ctx))
+	require.NotContains(t, said.String(), "removed")
 }
 
 func TestServicesKnowTheKeyOfTheirCall(t *testing.T) {
