@@ -104,7 +104,7 @@ sim: ## Simulate the engine among faults, SEEDS=10000 cases FROM=1; CASE=... rep
 	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestSeeds$$' -seeds $(SEEDS) -from $(FROM) -case '$(CASE)'
 
 mutations: ## Take each rule out of the engine, one build each: a test, and the simulation, must notice [6 min]
-	go test -count=1 -timeout 30m ./core/engine ./tests/simulation -run '^TestMutations$$' -mutations
+	go test -count=1 -timeout 30m ./core/engine ./core/flow ./tests/simulation -run '^TestMutations$$' -mutations
 
 sim-mutations: ## Find the seeds that catch the engine without each of its rules [10 min]
 	go test -count=1 ./tests/simulation -v -timeout 0 -run '^TestMutations$$' -mutations -hunt
