@@ -26,7 +26,9 @@ func TestHelp(t *testing.T) {
 	got := command(t.Context(), "", "--help")
 	require.Zero(t, got.code)
 	require.Contains(t, got.out, "Exit codes:")
-	for _, verb := range strings.Fields("dev doctor rebuild start list get history wait signal update query complete fail cancel terminate reset unblock publish validate definitions flow proxy replay version") {
+	for _, verb := range strings.Fields("dev doctor rebuild start list get history wait signal " +
+		"update query complete fail cancel terminate reset unblock publish validate definitions " +
+		"flow proxy replay version") {
 		require.Contains(t, got.out, "\n  "+verb+" ")
 		require.Contains(t, command(t.Context(), "", verb, "--help").out, "Usage:\n  reprise "+verb)
 	}

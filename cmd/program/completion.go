@@ -67,7 +67,8 @@ func (p *program) completeWorkflows(command *cobra.Command, args []string, _ str
 	if err != nil {
 		return p.workflows(), cobra.ShellCompDirectiveNoFileComp
 	}
-	return append(info.Workflows, definitionNames(ctx, server)...), cobra.ShellCompDirectiveNoFileComp
+	return append(info.Workflows, definitionNames(ctx, server)...),
+		cobra.ShellCompDirectiveNoFileComp
 }
 
 // workflows are this program's own.

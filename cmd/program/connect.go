@@ -132,7 +132,8 @@ func (p *program) exitFor(ctx context.Context, err error) error {
 	if kind == client.Unauthenticated {
 		err = fmt.Errorf("%w\nset %s, or name a file with --token-file; `%s token` makes one", err, tokenVariable, p.name)
 	}
-	code, sorted := map[port.Code]int{port.Invalid: usage, port.NotFound: notFound, port.Conflict: refused, port.Closed: refused, port.Expired: refused,
+	code, sorted := map[port.Code]int{port.Invalid: usage, port.NotFound: notFound,
+		port.Conflict: refused, port.Closed: refused, port.Expired: refused,
 		port.Rejected: refused, port.TooLarge: refused, client.Unauthenticated: refused, client.Forbidden: refused, port.Blocked: blocked, port.Unavailable: unreachable}[kind]
 	if !sorted {
 		code = broken

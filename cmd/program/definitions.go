@@ -23,7 +23,8 @@ func (p *program) published() *cobra.Command {
 			return misuse(command, fmt.Errorf("say what to do: list, show, retire or delete"))
 		},
 	}
-	for _, verb := range []*cobra.Command{p.listDefinitions(), p.showDefinition(), p.retire(), p.deleteDefinition()} {
+	for _, verb := range []*cobra.Command{p.listDefinitions(), p.showDefinition(), p.retire(),
+		p.deleteDefinition()} {
 		verb.Args = explained(verb.Args)
 		command.AddCommand(verb)
 	}
@@ -47,7 +48,9 @@ func (p *program) listDefinitions() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.print(map[string]any{"definitions": found}, func(w io.Writer) { p.writeDefinitions(w, found) })
+			p.print(map[string]any{"definitions": found}, func(w io.Writer) {
+				p.writeDefinitions(w, found)
+			})
 			if len(found) == 0 {
 				p.hint("nothing is published; `%s publish FILE` publishes a definition", p.name)
 			}
@@ -77,7 +80,8 @@ func (p *program) writeDefinitions(w io.Writer, found []*wire.Definition) {
 	}
 	rows := [][]string{{"NAME", "VERSION", "STATUS", "KIND", "BYTES", "PUBLISHED", "BY"}}
 	for _, d := range found {
-		rows = append(rows, []string{d.Name, strconv.Itoa(d.Version), string(d.Status), d.Kind, strconv.Itoa(d.Bytes), p.ago(d.Published) + " ago", d.Publisher})
+		rows = append(rows, []string{d.Name, strconv.Itoa(d.Version), string(d.Status), d.Kind,
+			strconv.Itoa(d.Bytes), p.ago(d.Published) + " ago", d.Publisher})
 	}
 	for _, line := range align(rows) {
 		fmt.Fprintln(w, line)
@@ -87,9 +91,11 @@ func (p *program) writeDefinitions(w io.Writer, found []*wire.Definition) {
 func (p *program) showDefinition() *cobra.Command {
 	source := false
 	command := &cobra.Command{
-		Use:   "show NAME [VERSION]",
-		Short: "Show a version of a definition: the highest that is published, or the one that is named",
-		Long: "Show a version of a definition with its source: the highest that is published, or the one that is named. " +
+		Use: "show NAME [VERSION]",
+		Short: "Show a version of a definition: the highest that is published, or the one that " +
+			"is named",
+		Long: "Show a version of a definition with its source: the highest that is published, or " +
+			"the one that is named. " +
 			"--source writes the source alone, exactly as it was published.",
 		Example:           "  " + p.name + " definitions show order 2 --source > order.json",
 		Args:              cobra.RangeArgs(1, 2),
@@ -119,12 +125,14 @@ func (p *program) showDefinition() *cobra.Command {
 }
 
 func (p *program) writeDefinition(w io.Writer, d *wire.Definition) {
-	fmt.Fprintf(w, "name       %s\nversion    %d, %s\nkind       %s\n", d.Name, d.Version, d.Status, d.Kind)
+	fmt.Fprintf(w, "name       %s\nversion    %d, %s\nkind       %s\n", d.Name, d.Version,
+		d.Status, d.Kind)
 	by := ""
 	if d.Publisher != "" {
 		by = ", by " + d.Publisher
 	}
-	fmt.Fprintf(w, "published  %s, %s ago%s\nhash       %s\n\n%s\n", clock(d.Published), p.ago(d.Published), by, d.Hash, indent("  ", d.Source))
+	fmt.Fprintf(w, "published  %s, %s ago%s\nhash       %s\n\n%s\n", clock(d.Published),
+		p.ago(d.Published), by, d.Hash, indent("  ", d.Source))
 }
 
 func (p *program) retire() *cobra.Command {
@@ -190,13 +198,16 @@ func (p *program) listsRunsOf(name string, version int) string {
 func versionOf(given string) (int, error) {
 	version, err := strconv.Atoi(given)
 	if err != nil || version < 1 {
-		return 0, &exit{code: usage, err: fmt.Errorf("%q is not a version: give its number, from 1", given)}
+		return 0, &exit{code: usage,
+			err: fmt.Errorf("%q is not a version: give its number, from 1", given)}
 	}
 	return version, nil
 }
 
 // completeDefinitions offers the names of published definitions for the first argument.
-func (p *program) completeDefinitions(command *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (p *program) completeDefinitions(
+	command *cobra.Command, args []string, _ string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const nothing = cobra.ShellCompDirectiveNoFileComp
 	if len(args) > 0 {
 		return nil, nothing

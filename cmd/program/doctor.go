@@ -48,7 +48,9 @@ func (p *program) diagnose(ctx context.Context, server *client.Client, most int)
 	if err != nil {
 		return err
 	}
-	found.Healthy = found.Healthy && !slices.ContainsFunc(runs.Findings, func(f wire.Finding) bool { return !isHint(f) })
+	found.Healthy = found.Healthy && !slices.ContainsFunc(runs.Findings, func(f wire.Finding) bool {
+		return !isHint(f)
+	})
 	p.show(diagnosed{found, runs}, func(w io.Writer) { p.writeDiagnosis(w, found, runs) })
 	if !found.Healthy {
 		return &exit{code: unsuccessful}
@@ -111,9 +113,11 @@ func (p *program) remedy(run wire.BlockedRun) string {
 		return fmt.Sprintf("deploy code that agrees with its history again (`%s replay` checks that): %s; or `%s reset %s --to RECORD` has it continue "+
 			"from an earlier record", p.name, resumes, p.name, run.Run)
 	case port.ReasonUnregistered:
-		return "deploy a program that has its workflow, or publish a definition of this name: " + resumes
+		return "deploy a program that has its workflow, or publish a definition of this name: " +
+			resumes
 	case port.ReasonDefinition:
-		return fmt.Sprintf("deploy a program that can interpret its definition: %s; or publish a version without the mistake, and "+
+		return fmt.Sprintf("deploy a program that can interpret its definition: %s; or publish a "+
+			"version without the mistake, and "+
 			"`%s reset %s --to RECORD --definition VERSION` has it continue with that", resumes, p.name, run.Run)
 	case port.ReasonUnreadable:
 		return "deploy the newer version if one wrote it: " + resumes + "; if it is damaged, restore it from a backup, and then " + unblock

@@ -50,8 +50,9 @@ func (e *exit) name() string {
 	if e.kind != "" {
 		return e.kind
 	}
-	return map[int]string{unsuccessful: "unsuccessful", usage: "usage", unreachable: "unreachable", notFound: string(port.NotFound),
-		refused: "refused", blocked: string(port.Blocked), interrupted: "interrupted"}[e.code]
+	return map[int]string{unsuccessful: "unsuccessful", usage: "usage", unreachable: "unreachable",
+		notFound: string(port.NotFound),
+		refused:  "refused", blocked: string(port.Blocked), interrupted: "interrupted"}[e.code]
 }
 
 // exitOf is how a command ends that waited for a run's end, which it has shown.

@@ -40,8 +40,10 @@ func (p *program) runFlow() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Publish a flow as a draft, run it, and show its nodes as they end",
-		Long: "Publish a flow as a draft unless it is published, start a run of that version, and wait for its end. Each node that ends is a line " +
-			"on the standard error. The shared state at the end goes to the standard output. Other starts do not run a draft.\n\n" + jsonHelp + "\n\n" + exitCodes,
+		Long: "Publish a flow as a draft unless it is published, start a run of that version, " +
+			"and wait for its end. Each node that ends is a line " +
+			"on the standard error. The shared state at the end goes to the standard output. " +
+			"Other starts do not run a draft.\n\n" + jsonHelp + "\n\n" + exitCodes,
 		Example: "  " + p.name + " flow run order.json --params '{\"item\":\"book\"}'",
 		Args:    cobra.ExactArgs(1),
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
@@ -53,7 +55,9 @@ func (p *program) runFlow() *cobra.Command {
 				return err
 			}
 			start.input = params
-			published, err := server.Publish(command.Context(), wire.PublishBody{Name: source.name, Kind: source.kind, Source: source.text, Draft: true})
+			published, err := server.Publish(command.Context(),
+				wire.PublishBody{Name: source.name, Kind: source.kind, Source: source.text,
+					Draft: true})
 			if err != nil {
 				return source.refused(err)
 			}
@@ -67,9 +71,11 @@ func (p *program) runFlow() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&params, "params", "{}", "the params of the task: a JSON object, @FILE or @-")
-	flags.StringVar(&name, "name", "", "the workflow that it makes (default: the file's name without extension)")
+	flags.StringVar(&name, "name", "", "the workflow that it makes (default: the file's name "+
+		"without extension)")
 	flags.StringVar(&start.run, "run", "", "the run's id (default: one is made)")
-	flags.BoolVar(&start.failBlocked, "fail-blocked", false, "end with exit code 6 once the run is blocked")
+	flags.BoolVar(&start.failBlocked, "fail-blocked", false,
+		"end with exit code 6 once the run is blocked")
 	return command
 }
 
@@ -77,7 +83,8 @@ func (p *program) runFlow() *cobra.Command {
 func (p *program) readFlow(file, name string) (*source, error) {
 	source, err := p.readSource(file, name)
 	if err == nil && source.kind != frontend.Flow {
-		return nil, &exit{code: usage, err: fmt.Errorf("%s is not a flow: it is of the kind %s", file, source.kind)}
+		return nil, &exit{code: usage, err: fmt.Errorf("%s is not a flow: it is of the kind %s",
+			file, source.kind)}
 	}
 	return source, err
 }
@@ -87,11 +94,14 @@ func (p *program) graph() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "graph [FILE | NAME[@VERSION]]",
 		Short: "Draw a flow, as Mermaid or as text, with the place of a run",
-		Long: "Draw a flow: a file that ends with .json, else a published definition. The drawing is text in the language of Mermaid, which Markdown of many " +
-			"sites and editors shows as a picture, or lines for people. With --run, it shows which nodes of a run are done, running or failed; " +
+		Long: "Draw a flow: a file that ends with .json, else a published definition. The " +
+			"drawing is text in the language of Mermaid, which Markdown of many " +
+			"sites and editors shows as a picture, or lines for people. With --run, it shows " +
+			"which nodes of a run are done, running or failed; " +
 			"the definition is then that of the run, unless one is named.",
-		Example: "  " + p.name + " flow graph order.json --format text\n  " + p.name + " flow graph --run o-17",
-		Args:    cobra.MaximumNArgs(1),
+		Example: "  " + p.name + " flow graph order.json --format text\n  " + p.name +
+			" flow graph --run o-17",
+		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(command *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			offers, _ := p.completeDefinitions(command, args, typed)
 			return offers, cobra.ShellCompDirectiveDefault // files, too
@@ -100,11 +110,13 @@ func (p *program) graph() *cobra.Command {
 			drawn := ""
 			switch {
 			case form != mermaidGraph && form != textGraph:
-				return misuse(command, fmt.Errorf("--format %s: it is %s or %s", form, mermaidGraph, textGraph))
+				return misuse(command, fmt.Errorf("--format %s: it is %s or %s", form, mermaidGraph,
+					textGraph))
 			case len(args) == 1:
 				drawn = args[0]
 			case run == "":
-				return misuse(command, errors.New("say what to draw: a file, a published definition, or a run with --run"))
+				return misuse(command, errors.New("say what to draw: a file, a published "+
+					"definition, or a run with --run"))
 			}
 			if run == "" && isFile(drawn) {
 				return p.draw(command.Context(), nil, drawn, "", form)
@@ -151,16 +163,20 @@ func (p *program) draw(ctx context.Context, server *client.Client, what, run, fo
 	}
 	definition, err := flow.Parse([]byte(text))
 	if err != nil {
-		return &exit{code: usage, err: fmt.Errorf("the flow cannot be drawn: %w\n`%s validate` says where in the file", err, p.name)}
+		return &exit{code: usage, err: fmt.Errorf("the flow cannot be drawn: %w\n`%s validate` "+
+			"says where in the file", err, p.name)}
 	}
-	draws := map[string]func(*flow.Definition, graph.Live) string{mermaidGraph: graph.Mermaid, textGraph: graph.Text}
+	draws := map[string]func(*flow.Definition, graph.Live) string{mermaidGraph: graph.Mermaid,
+		textGraph: graph.Text}
 	drawn := drawing{form, draws[form](definition, live)}
 	p.print(drawn, func(w io.Writer) { _, _ = io.WriteString(w, drawn.Graph) })
 	return nil
 }
 
 // flowSource gives the source of a file, of a published definition, or of the one that a run has.
-func (p *program) flowSource(ctx context.Context, server *client.Client, what string, run *wire.Summary) (string, error) {
+func (p *program) flowSource(
+	ctx context.Context, server *client.Client, what string, run *wire.Summary,
+) (string, error) {
 	if isFile(what) {
 		source, err := p.readFlow(what, "drawn")
 		if err != nil {
@@ -178,7 +194,8 @@ func (p *program) flowSource(ctx context.Context, server *client.Client, what st
 	}
 	if what == "" {
 		if name, version = run.Workflow, run.Definition; version == 0 {
-			return "", &exit{code: usage, err: fmt.Errorf("run %s runs the program's own code: name the file of its flow", run.Run)}
+			return "", &exit{code: usage, err: fmt.Errorf("run %s runs the program's own code: "+
+				"name the file of its flow", run.Run)}
 		}
 	}
 	definition, err := server.Definition(ctx, name, version)
@@ -186,7 +203,8 @@ func (p *program) flowSource(ctx context.Context, server *client.Client, what st
 	case err != nil:
 		return "", err
 	case definition.Kind != frontend.Flow:
-		return "", &exit{code: usage, err: fmt.Errorf("definition %s is not a flow: it is of the kind %s", name, definition.Kind)}
+		return "", &exit{code: usage, err: fmt.Errorf("definition %s is not a flow: it is of the "+
+			"kind %s", name, definition.Kind)}
 	}
 	return definition.Source, nil
 }
@@ -195,7 +213,9 @@ func (p *program) flowSource(ctx context.Context, server *client.Client, what st
 const mostDrawn = 1000
 
 // live tells where a run is.
-func (p *program) live(ctx context.Context, server *client.Client, run string) (*wire.Summary, graph.Live, error) {
+func (p *program) live(
+	ctx context.Context, server *client.Client, run string,
+) (*wire.Summary, graph.Live, error) {
 	summary, err := server.Get(ctx, run)
 	if err != nil {
 		return nil, graph.Live{}, err
@@ -218,7 +238,8 @@ func (p *program) live(ctx context.Context, server *client.Client, run string) (
 			p.hint("%s", found.Incomplete)
 		}
 		if found.Earlier > 0 {
-			p.hint("nodes that ran only before the newest %d node runs are drawn as if they had not run", mostDrawn)
+			p.hint("nodes that ran only before the newest %d node runs are drawn as if they had "+
+				"not run", mostDrawn)
 		}
 	}
 	failed := flow.NodeFailure{}

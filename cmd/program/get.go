@@ -21,7 +21,8 @@ func (p *program) get() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "get RUN",
 		Short: "Show one run: its status, result, state, what it is doing",
-		Long: "Show one run: its status, result, state, what it is doing. Of a flow's run, it shows the newest " + strconv.Itoa(mostNodes) + " runs of its nodes. " +
+		Long: "Show one run: its status, result, state, what it is doing. Of a flow's run, it " +
+			"shows the newest " + strconv.Itoa(mostNodes) + " runs of its nodes. " +
 			"Of a value that is long, it shows the beginning and the size; " +
 			"--value writes one value, whole, to the standard output, exactly as it is: as JSON, secrets included.",
 		Args:              cobra.ExactArgs(1),
@@ -35,14 +36,16 @@ func (p *program) get() *cobra.Command {
 				return err
 			}
 			shown.Unread = unread(command.Context(), server, shown.Summary)
-			if shown.nodeRuns, err = lookNodes(command.Context(), server, shown.Summary, mostNodes); err != nil {
+			if shown.nodeRuns, err = lookNodes(command.Context(), server, shown.Summary,
+				mostNodes); err != nil {
 				return err
 			}
 			p.show(shown, func(w io.Writer) { p.writeRun(w, shown) })
 			return nil
 		}),
 	}
-	command.Flags().StringVar(&value, "value", "", "write one value, whole: "+strings.Join(port.Values(), ", "))
+	command.Flags().StringVar(&value, "value", "",
+		"write one value, whole: "+strings.Join(port.Values(), ", "))
 	complete(command, "value", port.Values()...)
 	return command
 }

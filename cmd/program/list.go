@@ -53,7 +53,9 @@ type listed struct {
 	More bool `json:"more"`
 }
 
-func (p *program) listRuns(command *cobra.Command, server *client.Client, query port.ListQuery, most int) error {
+func (p *program) listRuns(
+	command *cobra.Command, server *client.Client, query port.ListQuery, most int,
+) error {
 	if most < 1 {
 		return misuse(command, fmt.Errorf("--limit %d: it is 1 or more", most))
 	}
@@ -104,7 +106,8 @@ func (p *program) writeRuns(w io.Writer, found listed) {
 		if run.Failure != nil {
 			note = shorten(run.Failure.Error(), 60)
 		}
-		rows = append(rows, []string{run.Run, workflowOf(run), standing(run), p.ago(run.Started) + " ago", took, note})
+		rows = append(rows, []string{run.Run, workflowOf(run), standing(run), p.ago(run.Started) +
+			" ago", took, note})
 	}
 	for _, line := range align(rows) {
 		fmt.Fprintln(w, line)

@@ -17,7 +17,8 @@ const asProgram = "REPRISE_TEST_ARGS"
 // A server that was stopped, and a client that has ended, leave nothing behind.
 func TestMain(m *testing.M) {
 	if args := os.Getenv(asProgram); args != "" {
-		os.Exit(program.Run(context.Background(), strings.Split(args, "\n"), os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(program.Run(context.Background(), strings.Split(args, "\n"), os.Stdin, os.Stdout,
+			os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -17,7 +17,8 @@ func placeOf(text, pointer string) (line, column int) {
 	walk := &pointed{text: text, decoder: json.NewDecoder(strings.NewReader(text))}
 	at := walk.find(strings.Split(pointer, "/")[1:])
 	before := text[:at]
-	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	return 1 + strings.Count(before, "\n"), 1 +
+		utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
 // pointed is a JSON text that is read up to a place.

@@ -132,11 +132,13 @@ func (p *program) root() *cobra.Command {
 		id       string
 		commands []*cobra.Command
 	}{
-		{"server", []*cobra.Command{p.dev(), p.serveVerb(), p.proxy(), p.token(), p.doctor(), p.rebuild(), p.backup(), p.worker(), p.registered()}},
+		{"server", []*cobra.Command{p.dev(), p.serveVerb(), p.proxy(), p.token(), p.doctor(),
+			p.rebuild(), p.backup(), p.worker(), p.registered()}},
 		{"runs", []*cobra.Command{p.start(), p.list(), p.get(), p.history(), p.wait()}},
 		{"messages", []*cobra.Command{p.signal(), p.update(), p.query(), p.complete(), p.fail()}},
 		{"repair", []*cobra.Command{p.cancel(), p.terminate(), p.reset(), p.unblock()}},
-		{"code", []*cobra.Command{p.publish(), p.validate(), p.published(), p.flow(), p.replay(), p.decrypt(), p.version()}},
+		{"code", []*cobra.Command{p.publish(), p.validate(), p.published(), p.flow(), p.replay(),
+			p.decrypt(), p.version()}},
 	} {
 		for _, command := range group.commands {
 			command.GroupID = group.id

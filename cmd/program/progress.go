@@ -82,7 +82,8 @@ func (s *progress) show(run *wire.Summary, activities []*wire.ActivityState) {
 		line("generation %d", run.Generation)
 	}
 	s.generation = run.Generation
-	if state := brief(run.State); s.state && !s.nodes && state != "" && state != s.published && !run.Status.Closed() {
+	if state := brief(run.State); s.state && !s.nodes && state != "" && state != s.published &&
+		!run.Status.Closed() {
 		line("state %s", state)
 		s.published = state
 	}

@@ -22,15 +22,21 @@ func (p *program) proxy() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "proxy",
 		Short: "Forward local requests to the API with this command's credentials",
-		Long: "Forward local requests to the API with this command's credentials: the signature or the token that other verbs send. Clients that cannot sign " +
+		Long: "Forward local requests to the API with this command's credentials: the signature " +
+			"or the token that other verbs send. Clients that cannot sign " +
 			"then reach a deployed API. --address names the API, as for all verbs.\n\n" +
-			"Each process on this machine that reaches the proxy acts with these credentials; pages of other sites are refused. " +
-			"A caller's own credentials are not forwarded. Bodies pass as they come; those of signed requests have 10 MB at most.",
-		Example: "  " + p.name + " proxy --address https://abc123.execute-api.eu-west-1.amazonaws.com/prod\n  curl http://" + proxyAddress + "/v1/runs",
-		Args:    cobra.NoArgs,
+			"Each process on this machine that reaches the proxy acts with these credentials; " +
+			"pages of other sites are refused. " +
+			"A caller's own credentials are not forwarded. Bodies pass as they come; those of " +
+			"signed requests have 10 MB at most.",
+		Example: "  " + p.name + " proxy --address " +
+			"https://abc123.execute-api.eu-west-1.amazonaws.com/prod\n  curl http://" +
+			proxyAddress + "/v1/runs",
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			if !remote && !client.Loopback(listenAt) {
-				return misuse(command, fmt.Errorf("--listen %s could be reached from beyond this machine, and each caller would act with your credentials\n"+
+				return misuse(command, fmt.Errorf("--listen %s could be reached from beyond this "+
+					"machine, and each caller would act with your credentials\n"+
 					"listen on 127.0.0.1 or localhost, or say --allow-remote", listenAt))
 			}
 			return p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
@@ -38,8 +44,10 @@ func (p *program) proxy() *cobra.Command {
 			})(command, args)
 		},
 	}
-	command.Flags().StringVar(&listenAt, "listen", proxyAddress, "where to listen, HOST:PORT; port 0 takes one that is free")
-	command.Flags().BoolVar(&remote, "allow-remote", false, "let other machines use your credentials through the proxy, over plain HTTP")
+	command.Flags().StringVar(&listenAt, "listen", proxyAddress,
+		"where to listen, HOST:PORT; port 0 takes one that is free")
+	command.Flags().BoolVar(&remote, "allow-remote", false,
+		"let other machines use your credentials through the proxy, over plain HTTP")
 	return command
 }
 
@@ -53,7 +61,8 @@ type forwarding struct {
 
 // forward serves until it is interrupted.
 func (p *program) forward(ctx context.Context, server *client.Client, at string) error {
-	config := proxy.Config{Address: server.Address(), Transport: server.Transport(), Logger: p.logger()}
+	config := proxy.Config{Address: server.Address(), Transport: server.Transport(),
+		Logger: p.logger()}
 	if _, signs := config.Transport.(*signing.Transport); signs {
 		config.LongestBody = longestSigned
 		config.NeverSent = func(err error) bool { return errors.Is(err, signing.ErrNoCredentials) }

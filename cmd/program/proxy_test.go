@@ -21,7 +21,8 @@ func TestProxy(t *testing.T) {
 	ended := make(chan int, 1)
 	var said bytes.Buffer
 	go func() {
-		ended <- program.Run(ctx, []string{"reprise", "proxy", "--listen", "127.0.0.1:0", "--address", s.Address, "-o", "json"}, nil, write, &said)
+		ended <- program.Run(ctx, []string{"reprise", "proxy", "--listen", "127.0.0.1:0",
+			"--address", s.Address, "-o", "json"}, nil, write, &said)
 		write.Close()
 	}()
 	up := struct{ Address, API string }{}
@@ -30,7 +31,8 @@ func TestProxy(t *testing.T) {
 
 	t.Setenv("REPRISE_TOKEN", "")
 	require.Equal(t, 5, s.ask(t.Context(), "", "list").code, "the server asks for a token")
-	got := command(t.Context(), "", "start", "greet", "--input", `"Ann"`, "--wait", "--address", up.Address)
+	got := command(t.Context(), "", "start", "greet", "--input", `"Ann"`, "--wait", "--address",
+		up.Address)
 	require.Zero(t, got.code, got.err)
 	require.Equal(t, "\"hello, Ann\"\n", got.out)
 	cancel()

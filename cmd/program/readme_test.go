@@ -46,7 +46,8 @@ func TestTheWorkerOfTheReadme(t *testing.T) {
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(readme), "### Services over HTTP\n")
 	require.True(t, found)
-	require.Contains(t, section, `worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) { return 2 * n, nil })`)
+	require.Contains(t, section,
+		`worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) { return 2 * n, nil })`)
 	_, source, _ := strings.Cut(section, "```json\n")
 	source, _, _ = strings.Cut(source, "```")
 	file := filepath.Join(t.TempDir(), "double.json")
@@ -57,7 +58,9 @@ func TestTheWorkerOfTheReadme(t *testing.T) {
 
 	s := serve(t, t.TempDir())
 	w := worker.New(worker.Config{Registry: s.Address})
-	worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) { return 2 * n, nil })
+	worker.Handle(w, "double", func(_ context.Context, n int, _ struct{}) (int, error) {
+		return 2 * n, nil
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()

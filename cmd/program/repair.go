@@ -43,7 +43,9 @@ func (p *program) terminate() *cobra.Command {
 		RunE: p.ask(func(command *cobra.Command, args []string, server *client.Client) error {
 			accepted, err := server.Terminate(command.Context(), engine.MessageRequest{Run: args[0]}, reason)
 			if err == nil {
-				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool { return run.Status.Closed() })
+				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool {
+					return run.Status.Closed()
+				})
 			}
 			return p.accepted(accepted, err, "run %s is terminated", args[0])
 		}),
@@ -73,14 +75,20 @@ func (p *program) reset() *cobra.Command {
 			}
 			accepted, err := server.Reset(command.Context(), engine.MessageRequest{Run: args[0]}, to, reason)
 			if err == nil {
-				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool { return run.Generation > before.Generation })
+				err = settle(command.Context(), server, args[0], func(run *wire.Summary) bool {
+					return run.Generation > before.Generation
+				})
 			}
 			return p.accepted(accepted, err, "run %s continues from record %s, in a new generation", args[0], place)
 		}),
 	}
-	command.Flags().StringVar(&place, "to", "", "the last record that still counts: RECORD or GENERATION.RECORD")
-	command.Flags().BoolVar(&to.ExcludeSignals, "exclude-signals", false, "the signals that came after the record do not come again")
-	command.Flags().IntVar(&to.Definition, "definition", 0, "the version of the published definition that it continues with (default: the one that it has)")
+	command.Flags().StringVar(&place, "to", "", "the last record that still counts: RECORD or "+
+		"GENERATION.RECORD")
+	command.Flags().BoolVar(&to.ExcludeSignals, "exclude-signals", false,
+		"the signals that came after the record do not come again")
+	command.Flags().IntVar(&to.Definition, "definition", 0,
+		"the version of the published definition that it continues with (default: the one that "+
+			"it has)")
 	command.Flags().StringVar(&reason, "reason", "", "why: the run's history shows it")
 	if err := command.MarkFlagRequired("to"); err != nil {
 		panic(err) // there is no such flag: a mistake in this function
@@ -135,7 +143,9 @@ func (p *program) unblock() *cobra.Command {
 const settling = 5 * time.Second
 
 // settle waits until a run shows what was asked for, so that the next command finds it so.
-func settle(ctx context.Context, server *client.Client, run string, shows func(*wire.Summary) bool) error {
+func settle(
+	ctx context.Context, server *client.Client, run string, shows func(*wire.Summary) bool,
+) error {
 	begun := time.Now()
 	for pause := 5 * time.Millisecond; time.Since(begun) < settling; pause = min(2*pause, 500*time.Millisecond) {
 		summary, err := server.Get(ctx, run)

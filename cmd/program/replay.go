@@ -21,12 +21,18 @@ func (p *program) replay() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "replay FILE...",
 		Short: "Check that this program's workflows agree with exported histories",
-		Long: "Check that this program's workflows decide what exported histories say that they decided, the result included. Nothing is executed, " +
-			"and no server is needed. Of a folder, every .json file is checked, in its folders too; - is the standard input.\n\n" +
-			"It is the check that a change of workflow code is safe for the runs that are under way: keep histories of real runs beside the code, " +
-			"and have every change pass it. The history of a run of a published definition has its source with it. It ends with exit code 1 if one does not agree. Sealed values are opened as `" + p.name + " decrypt` does it.",
-		Example: "  " + p.name + " history order-17 --json > histories/order-17.json\n  " + p.name + " replay histories",
-		Args:    cobra.MinimumNArgs(1),
+		Long: "Check that this program's workflows decide what exported histories say that they " +
+			"decided, the result included. Nothing is executed, " +
+			"and no server is needed. Of a folder, every .json file is checked, in its folders " +
+			"too; - is the standard input.\n\n" +
+			"It is the check that a change of workflow code is safe for the runs that are under " +
+			"way: keep histories of real runs beside the code, " +
+			"and have every change pass it. The history of a run of a published definition has " +
+			"its source with it. It ends with exit code 1 if one does not agree. Sealed " +
+			"values are opened as `" + p.name + " decrypt` does it.",
+		Example: "  " + p.name + " history order-17 --json > histories/order-17.json\n  " + p.name +
+			" replay histories",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.exitFor(command.Context(), p.replayAll(command.Context(), args, keys))
 		},

@@ -41,7 +41,8 @@ func TestFailureIsShownWithItsCauses(t *testing.T) {
 // findings are one of each kind, and many of one.
 func findings(now time.Time) (all []wire.Finding) {
 	of := func(run, kind, name string, failure string) {
-		all = append(all, wire.Finding{Run: run, Workflow: "order", Generation: 1, Kind: kind, Name: name, Seq: 3,
+		all = append(all, wire.Finding{Run: run, Workflow: "order", Generation: 1, Kind: kind,
+			Name: name, Seq: 3,
 			Since: now.Add(-10 * time.Minute), Attempt: 2, Failure: failure})
 	}
 	of("f0", engine.FindingUnread, "signal-received", "")
@@ -64,14 +65,22 @@ func findings(now time.Time) (all []wire.Finding) {
 func TestDiagnosisSaysWhatToDo(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	p := &program{name: "reprise", now: func() time.Time { return now }}
-	found := &wire.Diagnosis{MoreBlocked: true, Unseen: []string{"the queues: access denied"}, Rebuild: true,
-		Writes: "reprise.db: the disk is full", Queues: &wire.Queues{Backlog: wire.Backlog{Ready: 1, Delayed: 4, InFlight: 2}, Dead: 3}}
-	for i, reason := range []string{port.ReasonNondeterminism, port.ReasonUnreadable, port.ReasonUndeliverable, port.ReasonStuck, port.ReasonActivation} {
-		found.Blocked = append(found.Blocked, wire.BlockedRun{Run: fmt.Sprint("r", i), Workflow: "order", Reason: reason, Message: "what\n  where", Since: now.Add(-time.Minute)})
+	found := &wire.Diagnosis{MoreBlocked: true, Unseen: []string{"the queues: access denied"},
+		Rebuild: true,
+		Writes:  "reprise.db: the disk is full",
+		Queues:  &wire.Queues{Backlog: wire.Backlog{Ready: 1, Delayed: 4, InFlight: 2}, Dead: 3}}
+	for i, reason := range []string{port.ReasonNondeterminism, port.ReasonUnreadable,
+		port.ReasonUndeliverable, port.ReasonStuck, port.ReasonActivation} {
+		found.Blocked = append(found.Blocked, wire.BlockedRun{Run: fmt.Sprint("r", i),
+			Workflow: "order",
+			Reason:   reason,
+			Message:  "what\n  where",
+			Since:    now.Add(-time.Minute)})
 	}
 	found.Blocked[0].Version = "1.2"
 	for i := range 12 {
-		found.Overdue = append(found.Overdue, wire.OverdueTimer{Run: fmt.Sprint("t", i), Generation: 1, Seq: 3, At: now.Add(-time.Hour)})
+		found.Overdue = append(found.Overdue, wire.OverdueTimer{Run: fmt.Sprint("t", i),
+			Generation: 1, Seq: 3, At: now.Add(-time.Hour)})
 	}
 	text := &strings.Builder{}
 	p.writeDiagnosis(text, found, inspected{Findings: findings(now), Checked: 10_050, More: true})
@@ -204,9 +213,14 @@ func TestHistoryOfARunUnderWay(t *testing.T) {
 			&history.ActivityResolved{Seq: 6, Result: history.Payload("1")}}, Commands: []history.Command{numbered(5, &history.CancelTimer{}),
 			numbered(4, &history.CancelChild{}), &history.MarkPatch{ID: "faster"}}},
 	}}
-	run := looked{Summary: &wire.Summary{Run: "r", Generation: 1, Workflow: "order", Status: history.Running, Started: begun,
-		Blocked: &wire.Block{Since: begun.Add(5 * time.Second), Reason: port.ReasonNondeterminism, Message: "nondeterminism\n  recorded: x"}},
-		Activities: []*wire.ActivityState{{Seq: 1, Attempt: 3, Next: begun.Add(14 * time.Second), Failure: "the bank is busy", Details: history.Payload("7"), Beat: begun.Add(9 * time.Second)},
+	run := looked{Summary: &wire.Summary{Run: "r", Generation: 1, Workflow: "order",
+		Status: history.Running, Started: begun,
+		Blocked: &wire.Block{Since: begun.Add(5 * time.Second), Reason: port.ReasonNondeterminism,
+			Message: "nondeterminism\n  recorded: x"}},
+		Activities: []*wire.ActivityState{{Seq: 1, Attempt: 3, Next: begun.Add(14 * time.Second),
+			Failure: "the bank is busy",
+			Details: history.Payload("7"),
+			Beat:    begun.Add(9 * time.Second)},
 			{Seq: 2, Attempt: 1, Pending: true}}}
 	shown := newTimeline(begun.Add(10*time.Second), run, 1)
 	for _, rec := range export.Records {

@@ -44,9 +44,12 @@ func (p *program) start() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&given.run, "run", "", "the run's id (default: one is made)")
 	flags.StringVar(&given.input, "input", "", "the workflow's input: JSON, @FILE or @-")
-	flags.StringArrayVar(&given.attributes, "attribute", nil, "what the run can be found by, NAME=VALUE; a value that is no JSON is a text")
-	flags.IntVar(&given.definition, "definition", 0, "the version of the published definition to run (default: the highest that is published)")
-	flags.BoolVar(&given.reuse, "reuse", false, "if the run of this id has ended, begin its next generation")
+	flags.StringArrayVar(&given.attributes, "attribute", nil,
+		"what the run can be found by, NAME=VALUE; a value that is no JSON is a text")
+	flags.IntVar(&given.definition, "definition", 0, "the version of the published definition to "+
+		"run (default: the highest that is published)")
+	flags.BoolVar(&given.reuse, "reuse", false, "if the run of this id has ended, begin its next "+
+		"generation")
 	flags.BoolVar(&given.wait, "wait", false, "wait for its end, and show its result")
 	flags.BoolVar(&given.failBlocked, "fail-blocked", false, "with --wait: end with exit code 6 once the run is blocked")
 	return command
@@ -59,8 +62,11 @@ type begun struct {
 	Created bool `json:"created"`
 }
 
-func (p *program) startRun(ctx context.Context, server *client.Client, workflow string, given startFlags) error {
-	request := engine.StartRequest{Run: given.run, Workflow: workflow, Definition: given.definition, Reuse: given.reuse}
+func (p *program) startRun(
+	ctx context.Context, server *client.Client, workflow string, given startFlags,
+) error {
+	request := engine.StartRequest{Run: given.run, Workflow: workflow, Definition: given.definition,
+		Reuse: given.reuse}
 	var err error
 	if request.Input, err = p.payload("input", given.input); err != nil {
 		return err
@@ -81,7 +87,8 @@ func (p *program) startRun(ctx context.Context, server *client.Client, workflow 
 		p.say("%s", run.Hint)
 	}
 	if given.wait {
-		return p.waitFor(ctx, server, run.Run, waiting{failBlocked: given.failBlocked, nodes: given.nodes})
+		return p.waitFor(ctx, server, run.Run,
+			waiting{failBlocked: given.failBlocked, nodes: given.nodes})
 	}
 	p.print(begun{run.Summary, run.Created}, func(w io.Writer) { fmt.Fprintln(w, run.Run) })
 	if run.Created {

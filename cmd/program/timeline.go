@@ -130,7 +130,8 @@ func (h *happening) noteVersion(event *history.Started) {
 
 func (t *timeline) started(event *history.Started) {
 	if event.Base != nil {
-		h := t.line("reset", fmt.Sprintf("goes on from record %d of generation %d", event.Base.Record, event.Base.Generation))
+		h := t.line("reset", fmt.Sprintf("goes on from record %d of generation %d",
+			event.Base.Record, event.Base.Generation))
 		h.noteVersion(event)
 	} else {
 		h := t.line("started", brief(event.Input))

@@ -43,11 +43,16 @@ func (p *program) token() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make a token that lets a caller use a server",
-		Long: "Make a token that lets a caller use a server. It adds a line to a list of tokens, which dev takes as --auth-tokens, and prints the " +
-			"token, or writes it to the new file that --token-file names, which only its owner may read. The list has a hash of the token alone, " +
-			"so it is shown this once. To revoke a token, delete its line and restart the server.\n\n" +
-			"Roles: read sees runs and asks queries; operate also starts runs, sends messages, cancels, and completes activities; all also " +
-			"terminates, resets, unblocks and rebuilds. worker registers workers, sends their heartbeats and removes them, and nothing else; operate includes it.",
+		Long: "Make a token that lets a caller use a server. It adds a line to a list of tokens, " +
+			"which dev takes as --auth-tokens, and prints the " +
+			"token, or writes it to the new file that --token-file names, which only its owner " +
+			"may read. The list has a hash of the token alone, " +
+			"so it is shown this once. To revoke a token, delete its line and restart the " +
+			"server.\n\n" +
+			"Roles: read sees runs and asks queries; operate also starts runs, sends messages, " +
+			"cancels, and completes activities; all also " +
+			"terminates, resets, unblocks and rebuilds. worker registers workers, sends their " +
+			"heartbeats and removes them, and nothing else; operate includes it.",
 		Example: "  " + p.name + " token ada --auth-tokens tokens --token-file ada.token\n" +
 			"  " + p.name + " token dashboard --auth-tokens tokens --role read --expires-in 2160h",
 		Args:              cobra.ExactArgs(1),
@@ -56,10 +61,14 @@ func (p *program) token() *cobra.Command {
 			return p.makeToken(command, args[0], given)
 		},
 	}
-	command.Flags().StringVar(&given.list, "auth-tokens", "", "the list of tokens, which is made where it is missing")
-	command.Flags().StringVar(&given.role, "role", string(api.All), "what the token allows: worker, read, operate or all")
-	command.Flags().DurationVar(&given.expiresIn, "expires-in", 0, "how long the token is good, 2160h for example; 0: it does not expire")
-	complete(command, "role", string(api.Worker), string(api.Read), string(api.Operate), string(api.All))
+	command.Flags().StringVar(&given.list, "auth-tokens", "",
+		"the list of tokens, which is made where it is missing")
+	command.Flags().StringVar(&given.role, "role", string(api.All),
+		"what the token allows: worker, read, operate or all")
+	command.Flags().DurationVar(&given.expiresIn, "expires-in", 0,
+		"how long the token is good, 2160h for example; 0: it does not expire")
+	complete(command, "role", string(api.Worker), string(api.Read), string(api.Operate),
+		string(api.All))
 	return command
 }
 

@@ -75,7 +75,8 @@ func play(t *testing.T, s *server, folder, typed string) string {
 }
 
 // shownFirst is what get shows of a run before the next line is typed: that must not fall into the
-// run's first record, or come before a step has failed, before a child is there, or before a flow has entered its node.
+// run's first record, or come before a step has failed, before a child is there, or before a flow
+// has entered its node.
 var shownFirst = map[string]struct{ run, text string }{
 	"start counter --run ":  {text: "counting"},
 	"start unbilled --run ": {text: "attempt 2 begins"},
@@ -102,10 +103,12 @@ var unsteady = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?`), "<time>"},
 	{regexp.MustCompile(`\b(\d+h\d\dm|\d+m\d\ds|\d+(\.\d)?s|\d+ms)\b`), "<t>"},
-	{regexp.MustCompile(`("action"… \()\d+ bytes`), "$1<n> bytes"}, // a state has a time, which ends with the last digit but 0
+	// a state has a time, which ends with the last digit but 0
+	{regexp.MustCompile(`("action"… \()\d+ bytes`), "$1<n> bytes"},
 	{regexp.MustCompile(`"[a-z2-7]{26}"`), `"<id>"`},
 	{regexp.MustCompile(`"stamp": \d+`), `"stamp": <stamp>`},
-	{regexp.MustCompile(`runs: \d+ read`), `runs: <n> read`}, // a run is finished when its inbox is empty
+	// a run is finished when its inbox is empty
+	{regexp.MustCompile(`runs: \d+ read`), `runs: <n> read`},
 	{regexp.MustCompile(`"checked": \d+`), `"checked": <n>`},
 	{regexp.MustCompile(`\d+ in flight`), `<n> in flight`}, // a message is acknowledged after what it brought about
 	{regexp.MustCompile(`"inFlight": \d+`), `"inFlight": <n>`},
@@ -113,7 +116,8 @@ var unsteady = []struct {
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 	{regexp.MustCompile(`(?m)^(! )? {8,}`), "$1        "},
 	{regexp.MustCompile(`(?m)^(! )? {2}\+<t> +`), "$1  +<t>  "},
-	{regexp.MustCompile(`(?m)^! {2,}\+<t>  at .*\n`), ""}, // a look at a run comes while it is there, or later
+	// a look at a run comes while it is there, or later
+	{regexp.MustCompile(`(?m)^! {2,}\+<t>  at .*\n`), ""},
 }
 
 // steady replaces what differs from call to call.

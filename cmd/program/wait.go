@@ -41,7 +41,9 @@ type waiting struct {
 }
 
 // waitFor waits for a run's end, shows it, and gives the exit code that goes with it.
-func (p *program) waitFor(ctx context.Context, server *client.Client, run string, how waiting) error {
+func (p *program) waitFor(
+	ctx context.Context, server *client.Client, run string, how waiting,
+) error {
 	summary, err := p.follow(ctx, server, run, how)
 	switch {
 	case ctx.Err() != nil:
@@ -71,7 +73,9 @@ const (
 )
 
 // follow waits for a run's end, or for its being blocked if that is to end it, and shows what happens meanwhile.
-func (p *program) follow(ctx context.Context, server *client.Client, run string, how waiting) (summary *wire.Summary, err error) {
+func (p *program) follow(
+	ctx context.Context, server *client.Client, run string, how waiting,
+) (summary *wire.Summary, err error) {
 	shown := &progress{program: p, server: server, run: run, state: true, nodes: how.nodes}
 	var since time.Time
 	for {
@@ -108,5 +112,6 @@ func (p *program) follow(ctx context.Context, server *client.Client, run string,
 // away says whether an error is that nobody answered who could.
 func away(err error) bool {
 	noAnswer := (*url.Error)(nil)
-	return errors.As(err, &noAnswer) && !errors.Is(err, signing.ErrNoCredentials) || client.CodeOf(err) == port.Unavailable
+	return errors.As(err, &noAnswer) && !errors.Is(err, signing.ErrNoCredentials) ||
+		client.CodeOf(err) == port.Unavailable
 }

@@ -26,32 +26,43 @@ func (p *program) worker() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker with the example services transform, sum and route",
-		Long: "Run a worker with the example services transform, sum and route, for trying flows out.\n\n" +
+		Long: "Run a worker with the example services transform, sum and route, for trying flows " +
+			"out.\n\n" +
 			"transform: a string as params.op says, upper or lower; a number times params.mul. " +
 			"sum: the sum of a list's numbers, and of its texts that are numbers. " +
 			"route: an object with the action params.action, else goB.\n\n" +
-			"It registers with the server, and says each 5 s that it is there. A server that asks for a token " +
-			"takes one of the role worker, from --token-file or the variable " + tokenVariable + ". " +
-			"Requests to a deployed API are signed. If the port of --url is in use, it takes another one.",
+			"It registers with the server, and says each 5 s that it is there. A server that " +
+			"asks for a token " +
+			"takes one of the role worker, from --token-file or the variable " +
+			tokenVariable + ". " +
+			"Requests to a deployed API are signed. If the port of --url is in use, it takes " +
+			"another one.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			p.address = cmp.Or(registry, p.address, os.Getenv("REGISTRY_URL"))
 			return p.ask(func(command *cobra.Command, _ []string, server *client.Client) error {
-				err := p.runWorker(command.Context(), server, worker.Config{URL: url, Listen: listen})
+				err := p.runWorker(command.Context(), server,
+					worker.Config{URL: url, Listen: listen})
 				if wrong := (*worker.ConfigError)(nil); errors.As(err, &wrong) {
-					return misuse(command, fmt.Errorf("--%s: %s", strings.ToLower(wrong.Field), wrong.Problem))
+					return misuse(command, fmt.Errorf("--%s: %s", strings.ToLower(wrong.Field),
+						wrong.Problem))
 				}
 				return err
 			})(command, args)
 		},
 	}
-	command.Flags().StringVar(&registry, "registry", "", "the URL of the server (default --address, else $REGISTRY_URL, else $REPRISE_ADDRESS)")
-	command.Flags().StringVar(&listen, "listen", "", "where this worker listens, HOST:PORT, if something before it has the URL (default: the host and port of --url)")
-	command.Flags().StringVar(&url, "url", "", "where the server calls this worker (default $WORKER_URL, else http://127.0.0.1 with a free port)")
+	command.Flags().StringVar(&registry, "registry", "", "the URL of the server (default "+
+		"--address, else $REGISTRY_URL, else $REPRISE_ADDRESS)")
+	command.Flags().StringVar(&listen, "listen", "", "where this worker listens, HOST:PORT, if "+
+		"something before it has the URL (default: the host and port of --url)")
+	command.Flags().StringVar(&url, "url", "", "where the server calls this worker (default "+
+		"$WORKER_URL, else http://127.0.0.1 with a free port)")
 	return command
 }
 
-func (p *program) runWorker(ctx context.Context, server *client.Client, config worker.Config) error {
+func (p *program) runWorker(
+	ctx context.Context, server *client.Client, config worker.Config,
+) error {
 	const longest = 10 * time.Second // that one request may take
 	config.Registry, config.Logger = server.Address(), p.logger()
 	config.HTTP = &http.Client{Timeout: longest, Transport: server.Transport()}
@@ -169,7 +180,8 @@ func (p *program) writeWorkers(w io.Writer, found []wire.Worker) {
 	}
 	rows := [][]string{{"URL", "ID", "STATUS", "LOAD", "HEARTBEAT", "SERVICES"}}
 	for _, worker := range found {
-		rows = append(rows, []string{worker.URL, worker.ID, worker.Status, strconv.FormatInt(worker.Load, 10),
+		rows = append(rows, []string{worker.URL, worker.ID, worker.Status,
+			strconv.FormatInt(worker.Load, 10),
 			p.ago(worker.Heartbeat) + " ago", strings.Join(worker.Services, ", ")})
 	}
 	for _, line := range align(rows) {

@@ -22,7 +22,8 @@ func (s *server) online(t *testing.T, count int) (found []wire.Worker) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		listed := wire.Workers{}
-		require.NoError(t, json.Unmarshal([]byte(s.ask(t.Context(), "", "workers", "list", "--online", "-o", "json").out), &listed))
+		require.NoError(t, json.Unmarshal([]byte(s.ask(t.Context(), "", "workers", "list",
+			"--online", "-o", "json").out), &listed))
 		found = listed.Workers
 		return len(found) == count
 	}, 20*time.Second, 20*time.Millisecond, "so many workers must be online: %d", count)
@@ -35,7 +36,8 @@ func runWorker(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	process := exec.CommandContext(t.Context(), self)
-	process.Env = append(os.Environ(), asProgram+"="+strings.Join(append([]string{"reprise", "worker"}, args...), "\n"))
+	process.Env = append(os.Environ(),
+		asProgram+"="+strings.Join(append([]string{"reprise", "worker"}, args...), "\n"))
 	require.NoError(t, process.Start())
 	t.Cleanup(func() {
 		_ = process.Process.Kill()
@@ -46,8 +48,8 @@ func runWorker(t *testing.T, args ...string) *exec.Cmd {
 
 const callsResult = `{"loud":"ABC","total":6}`
 
-// S4.23 S4.30 S4.31 S4.34 S4.37: a published flow runs with two workers, each a process of its own. The
-// second one finds its port taken. When the first is killed, the second takes its calls.
+// S4.23 S4.30 S4.31 S4.34 S4.37: a published flow runs with two workers, each a process of its own.
+// The second one finds its port taken. When the first is killed, the second takes its calls.
 func TestAWorkerTakesOver(t *testing.T) {
 	s := serve(t, t.TempDir(), "--worker-ttl", "1h")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +65,8 @@ func TestAWorkerTakesOver(t *testing.T) {
 
 	require.Zero(t, s.ask(t.Context(), "", "publish", "testdata/flows/calls.json").code)
 	start := func(run string) outcome {
-		return s.ask(t.Context(), "", "start", "calls", "--run", run, "--wait", "--input", `{"text": "abc", "numbers": [1, "2", 3, null, "x"]}`)
+		return s.ask(t.Context(), "", "start", "calls", "--run", run, "--wait", "--input",
+			`{"text": "abc", "numbers": [1, "2", 3, null, "x"]}`)
 	}
 	out := start("r1")
 	require.JSONEq(t, callsResult, out.out, out.err)
@@ -102,8 +105,8 @@ func TestAWorkerSigns(t *testing.T) {
 	}
 }
 
-// S4.2: the registry outlives a restart of the server, and a worker is known by its heartbeat. A worker
-// that does not answer fails the call, and one that stops in good order is gone at once.
+// S4.2: the registry outlives a restart of the server, and a worker is known by its heartbeat. A
+// worker that does not answer fails the call, and one that stops in good order is gone at once.
 func TestWorkersOutliveTheServer(t *testing.T) {
 	s := serve(t, t.TempDir())
 	dead := httptest.NewServer(http.NotFoundHandler())
@@ -117,12 +120,16 @@ func TestWorkersOutliveTheServer(t *testing.T) {
 	s = serve(t, s.Data)
 	require.Equal(t, "odd", s.online(t, 1)[0].ID)
 	require.Zero(t, s.ask(t.Context(), "", "publish", "testdata/flows/calls.json").code)
-	out := s.ask(t.Context(), "", "start", "calls", "--run", "r", "--wait", "--input", `{"text": "abc"}`)
+	out := s.ask(t.Context(), "", "start", "calls", "--run", "r", "--wait", "--input",
+		`{"text": "abc"}`)
 	require.NotZero(t, out.code)
-	require.Contains(t, out.err+out.out, "all workers failed: the answer, of status 404, is not a JSON object")
+	require.Contains(t, out.err+out.out, "all workers failed: the answer, of status 404, is not "+
+		"a JSON object")
 	require.Contains(t, s.ask(t.Context(), "", "workers", "list").out, "odd  online")
-	require.Equal(t, "the worker is removed\n", s.ask(t.Context(), "", "workers", "remove", dead.URL).err)
-	require.Contains(t, s.ask(t.Context(), "", "workers", "list").err, "no worker is registered; `reprise worker` runs one")
+	require.Equal(t, "the worker is removed\n", s.ask(t.Context(), "", "workers", "remove",
+		dead.URL).err)
+	require.Contains(t, s.ask(t.Context(), "", "workers", "list").err,
+		"no worker is registered; `reprise worker` runs one")
 }
 
 // TestServeCallsNoWorker: only what the operator allows is called.
@@ -130,7 +137,8 @@ func TestServeCallsNoWorker(t *testing.T) {
 	s := serve(t, t.TempDir(), "--allow-worker", "10.0.0.0/8", "--allow-worker", "*.example.com")
 	out := command(t.Context(), "", "dev", "--allow-worker", "http://a")
 	require.NotZero(t, out.code)
-	require.Contains(t, out.err, `--allow-worker: rule "http://a" for workers: it is loopback, an address`)
+	require.Contains(t, out.err,
+		`--allow-worker: rule "http://a" for workers: it is loopback, an address`)
 	response, err := http.Post(s.Address+"/v1/workers", "application/json", //nolint:noctx // a test
 		strings.NewReader(`{"id":"a","url":"http://127.0.0.1:9000","services":["s"]}`))
 	require.NoError(t, err)
@@ -141,7 +149,8 @@ func TestServeCallsNoWorker(t *testing.T) {
 		`--allow-worker, or with the parameter AllowWorkers of template.yaml`, problem.Detail)
 }
 
-// S4.30 S4.31 S4.32 S4.36: the example services, which are served while the registry is not there yet.
+// S4.30 S4.31 S4.32 S4.36: the example services, which are served while the registry is not there
+// yet.
 func TestExampleServices(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -166,7 +175,8 @@ func TestExampleServices(t *testing.T) {
 	for _, c := range [][3]string{
 		{"transform", `{"input":"aé","params":{"op":"upper"}}`, `{"result":"AÉ"}`},
 		{"transform", `{"input":"AB","params":{"op":"lower"}}`, `{"result":"ab"}`},
-		{"transform", `{"input":"AB","params":{"op":7}}`, `{"result":null,"error":"unsupported op"}`},
+		{"transform", `{"input":"AB","params":{"op":7}}`,
+			`{"result":null,"error":"unsupported op"}`},
 		{"transform", `{"input":"AB"}`, `{"result":null,"error":"unsupported op"}`},
 		{"transform", `{"input":2,"params":{"mul":1.5}}`, `{"result":3}`},
 		{"transform", `{"input":2,"params":{}}`, `{"result":2}`},
@@ -191,11 +201,15 @@ func TestAWorkerSaysWhatIsWrong(t *testing.T) {
 	t.Setenv("REGISTRY_URL", "")
 	t.Setenv("WORKER_URL", "")
 	for flags, want := range map[string]string{
-		"--registry ftp://localhost":          `the address "ftp://localhost" is not of the form`,
-		"--url localhost":                     "--url: the worker's URL must be one such as http://localhost:9000",
-		"--url http://192.0.2.1:9000":         "--url: the worker cannot listen there: listen tcp 192.0.2.1:9000",
-		"--listen 127.0.0.1:0":                "--url: say where the server calls the worker, which listens elsewhere",
-		"--url http://a --listen 192.0.2.1:1": "--listen: the worker cannot listen there: listen tcp 192.0.2.1:1",
+		"--registry ftp://localhost": `the address "ftp://localhost" is not of the form`,
+		"--url localhost": "--url: the worker's URL must be one such as " +
+			"http://localhost:9000",
+		"--url http://192.0.2.1:9000": "--url: the worker cannot listen there: listen " +
+			"tcp 192.0.2.1:9000",
+		"--listen 127.0.0.1:0": "--url: say where the server calls the worker, " +
+			"which listens elsewhere",
+		"--url http://a --listen 192.0.2.1:1": "--listen: the worker cannot listen there: listen " +
+			"tcp 192.0.2.1:1",
 	} {
 		out := command(t.Context(), "", append([]string{"worker"}, strings.Fields(flags)...)...)
 		require.Equal(t, 2, out.code, flags)
@@ -209,11 +223,15 @@ func TestPublicationsNameMissingWorkers(t *testing.T) {
 	s := serve(t, t.TempDir())
 	published := s.ask(t.Context(), "", "publish", "testdata/flows/calls.json")
 	require.Zero(t, published.code)
-	require.Contains(t, published.err, `no worker that is online offers service "sum": until one does, its calls fail; `+"`reprise workers list` shows the workers")
+	require.Contains(t, published.err,
+		`no worker that is online offers service "sum": until one does, its calls fail; `+"`reprise workers list` shows the workers")
 	require.Contains(t, published.err, `"transform"`)
-	require.Contains(t, s.ask(t.Context(), "", "flow", "run", "testdata/flows/calls.json").err, `offers service "sum"`)
-	require.Contains(t, s.ask(t.Context(), "", "workers", "list", "--service", "sum", "--online").err, `no worker offers service "sum" and is online`)
+	require.Contains(t, s.ask(t.Context(), "", "flow", "run", "testdata/flows/calls.json").err,
+		`offers service "sum"`)
+	require.Contains(t, s.ask(t.Context(), "", "workers", "list", "--service", "sum",
+		"--online").err, `no worker offers service "sum" and is online`)
 	runWorker(t, "--registry", s.Address)
 	s.online(t, 1)
-	require.NotContains(t, s.ask(t.Context(), "", "publish", "testdata/flows/calls.json").err, "no worker")
+	require.NotContains(t, s.ask(t.Context(), "", "publish", "testdata/flows/calls.json").err,
+		"no worker")
 }

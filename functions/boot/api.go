@@ -29,5 +29,6 @@ func (s *System) apiHandler() (any, error) {
 func (s *System) queues(ctx context.Context) (wire.Queues, error) {
 	ready, delayed, inFlight, err := s.Queue.Backlog(ctx)
 	dead, noDead := s.Queue.Dead(ctx)
-	return wire.Queues{Backlog: wire.Backlog{Ready: ready, Delayed: delayed, InFlight: inFlight}, Dead: dead}, errors.Join(err, noDead)
+	return wire.Queues{Backlog: wire.Backlog{Ready: ready, Delayed: delayed, InFlight: inFlight},
+		Dead: dead}, errors.Join(err, noDead)
 }

@@ -33,7 +33,8 @@ func TestAFlowIsPublishedToADeployment(t *testing.T) {
 	call := func(path string, body any) string {
 		text, err := json.Marshal(body)
 		require.NoError(t, err)
-		event, err := json.Marshal(map[string]any{"path": path, "httpMethod": "POST", "body": string(text),
+		event, err := json.Marshal(map[string]any{"path": path, "httpMethod": "POST",
+			"body":           string(text),
 			"requestContext": map[string]any{"identity": map[string]string{"userArn": ada}}})
 		require.NoError(t, err)
 		answer := invoke(t, handler.(func(context.Context, json.RawMessage) (any, error)), string(event))
@@ -46,21 +47,25 @@ func TestAFlowIsPublishedToADeployment(t *testing.T) {
 	require.Contains(t, call("/v1/runs", start), `"definition":1`)
 
 	for range 2 { // start, then the activity's result; each time in a new process
-		response, err := interpreting().HandleResumes(t.Context(), events.SQSEvent{Records: b.take(resumesURL, 1)})
+		response, err := interpreting().HandleResumes(t.Context(),
+			events.SQSEvent{Records: b.take(resumesURL, 1)})
 		require.Empty(t, failed(t, response, err))
 		response, err = task.HandleTasks(t.Context(), events.SQSEvent{Records: b.take(tasksURL, 1)})
 		require.Empty(t, failed(t, response, err))
 	}
 	summary, err := b.store.Summary(t.Context(), "r")
 	require.NoError(t, err)
-	require.Equal(t, history.Completed, summary.Status, fmt.Sprint(summary.Blocked, summary.Failure))
+	require.Equal(t, history.Completed, summary.Status,
+		fmt.Sprint(summary.Blocked, summary.Failure))
 	require.JSONEq(t, `{"said":"hello Ann"}`, string(summary.Result))
 }
 
 // TestACallerOfAnHTTPAPIHasAName: the other kind of event names the caller elsewhere.
 func TestACallerOfAnHTTPAPIHasAName(t *testing.T) {
 	b := newBench(t)
-	handler, err := b.rebuilt(func(p *Parts) { require.NoError(t, interprets(t.Context(), nil, p)) }).apiHandler()
+	handler, err := b.rebuilt(func(p *Parts) {
+		require.NoError(t, interprets(t.Context(), nil, p))
+	}).apiHandler()
 	require.NoError(t, err)
 	answer := invoke(t, handler.(func(context.Context, json.RawMessage) (any, error)), `{"version":"2.0","rawPath":"/v1/definitions",
 		"requestContext":{"http":{"method":"POST"},"authorizer":{"iam":{"userArn":"`+ada+`"}}},

@@ -57,7 +57,9 @@ func readEnvironment(getenv func(string) string) (e environment, err error) {
 			return e, fmt.Errorf("REPRISE_SHARDS is %q: a number of shards, %d to %d", text, fewest, mostShards)
 		}
 	}
-	rules := strings.FieldsFunc(getenv("REPRISE_ALLOW_WORKERS"), func(r rune) bool { return r == ',' || r == ' ' })
+	rules := strings.FieldsFunc(getenv("REPRISE_ALLOW_WORKERS"), func(r rune) bool {
+		return r == ',' || r == ' '
+	})
 	if e.workers, err = httpexec.ParseAllow(rules); err != nil {
 		return e, fmt.Errorf("the parameter AllowWorkers: %w", err)
 	}

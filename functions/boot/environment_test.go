@@ -30,14 +30,17 @@ func TestEnvironment(t *testing.T) {
 		require.Equal(t, ok, err == nil, days)
 	}
 	given["REPRISE_RETENTION_DAYS"] = ""
-	for shards, ok := range map[string]bool{"8": true, "1024": true, "7": false, "1025": false, "x": false} {
+	for shards, ok := range map[string]bool{"8": true, "1024": true, "7": false, "1025": false,
+		"x": false} {
 		given["REPRISE_SHARDS"] = shards
 		_, err := readEnvironment(getenv)
 		require.Equal(t, ok, err == nil, shards)
 	}
 	given["REPRISE_SHARDS"] = ""
-	require.ErrorContains(t, env.workers.Check(t.Context(), "http://10.0.0.1"), "no rule allows it", "no URL is called unless told")
-	for rules, ok := range map[string]bool{"10.0.0.0/8,*.example.com": true, "10.0.0.0/8, x.invalid:90": true, "http://a": false, "169.254.169.254": false} {
+	require.ErrorContains(t, env.workers.Check(t.Context(), "http://10.0.0.1"), "no rule allows it",
+		"no URL is called unless told")
+	for rules, ok := range map[string]bool{"10.0.0.0/8,*.example.com": true,
+		"10.0.0.0/8, x.invalid:90": true, "http://a": false, "169.254.169.254": false} {
 		given["REPRISE_ALLOW_WORKERS"] = rules
 		env, err := readEnvironment(getenv)
 		require.Equal(t, ok, err == nil, rules)

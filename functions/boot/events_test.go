@@ -43,6 +43,9 @@ func TestEventsOfOtherSourcesAreErrors(t *testing.T) {
 		require.NoError(t, calls(t.Context(), json.RawMessage(event)), event)
 	}
 	require.Equal(t, 5, handled)
-	fails := onlyCalls(func(context.Context) error { return errors.New("a chore failed") }).(func(context.Context, json.RawMessage) error)
-	require.ErrorContains(t, fails(t.Context(), nil), "a chore failed", "so that Lambda counts an error")
+	fails := onlyCalls(func(context.Context) error {
+		return errors.New("a chore failed")
+	}).(func(context.Context, json.RawMessage) error)
+	require.ErrorContains(t, fails(t.Context(), nil), "a chore failed",
+		"so that Lambda counts an error")
 }

@@ -113,20 +113,22 @@ func TestTheDocumentOfADeployment(t *testing.T) {
 	}
 }
 
-// TestWhatADeploymentServes: a deployment counts the messages of its queues, rebuilds them, and names
-// its version. It refuses a request that its memory cannot hold.
+// TestWhatADeploymentServes: a deployment counts the messages of its queues, rebuilds them, and
+// names its version. It refuses a request that its memory cannot hold.
 func TestWhatADeploymentServes(t *testing.T) {
 	b := newBench(t)
 	b.System = b.rebuilt(func(p *Parts) { p.Version, p.Memory = "7", memory.New(1<<20) })
 	handle, err := b.apiHandler()
 	require.NoError(t, err)
 	call := func(method, path, body string) answered {
-		event, err := json.Marshal(map[string]string{"httpMethod": method, "path": path, "body": body})
+		event, err := json.Marshal(map[string]string{"httpMethod": method, "path": path,
+			"body": body})
 		require.NoError(t, err)
 		return invoke(t, handle.(func(context.Context, json.RawMessage) (any, error)), string(event))
 	}
 	doctor := call("GET", "/v1/doctor", "").Body
-	require.Contains(t, doctor, "did not count its messages", "the fake queues are asked, and refuse")
+	require.Contains(t, doctor, "did not count its messages",
+		"the fake queues are asked, and refuse")
 	require.Equal(t, http.StatusOK, call("POST", "/v1/rebuild", "").StatusCode)
 	require.Contains(t, call("GET", "/v1/info", "").Body, `"version":"7"`)
 	start := `{"workflow":"hello","input":"` + strings.Repeat("x", 2<<20) + `"}`

@@ -90,7 +90,9 @@ type shakyStore struct {
 // errSilent is that of a table that does not answer.
 var errSilent = fmt.Errorf("%w: the table does not answer", port.ErrUnavailable)
 
-func (s *shakyStore) Look(ctx context.Context, run string, known port.Position) (*port.View, error) {
+func (s *shakyStore) Look(
+	ctx context.Context, run string, known port.Position,
+) (*port.View, error) {
 	if err := s.fails[run]; err != nil {
 		return nil, err
 	}
@@ -291,8 +293,10 @@ func TestATaskComesAgainAfterItsOwnTimeout(t *testing.T) {
 				}
 				for i, timeout := range c.timeouts {
 					run := fmt.Sprint("r", i)
-					task := port.Task{Run: run, Generation: 1, Attempt: 1, Command: &history.ScheduleActivity{Activity: "greet",
-						Input: history.Payload(`"Ada"`), Options: history.ActivityOptions{StartToClose: timeout}}}
+					task := port.Task{Run: run, Generation: 1, Attempt: 1,
+						Command: &history.ScheduleActivity{Activity: "greet",
+							Input:   history.Payload(`"Ada"`),
+							Options: history.ActivityOptions{StartToClose: timeout}}}
 					require.NoError(t, b.Queue.SendTasks(ctx, task))
 				}
 				batch := b.take(tasksURL, 1)
@@ -326,7 +330,9 @@ func TestADeadLetterWaitsForItsPayload(t *testing.T) {
 	b := newBench(t)
 	b.start("a", strings.Repeat("x", 100_000))
 	dead := b.take(resumesURL, 6)
-	b.places.Fails = func() error { return fmt.Errorf("%w: the bucket does not answer", port.ErrUnavailable) }
+	b.places.Fails = func() error {
+		return fmt.Errorf("%w: the bucket does not answer", port.ErrUnavailable)
+	}
 	response, err := b.HandleDead(t.Context(), events.SQSEvent{Records: dead})
 	require.Len(t, failed(t, response, err), 1)
 	require.Empty(t, b.sqs.sent[deadURL])

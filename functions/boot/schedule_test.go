@@ -35,7 +35,9 @@ func (s *slowStore) DueBefore(ctx context.Context, before time.Time) ([]port.Due
 	return s.shakyStore.DueBefore(ctx, before)
 }
 
-func (s *slowStore) List(ctx context.Context, query port.ListQuery) ([]*port.Summary, string, error) {
+func (s *slowStore) List(
+	ctx context.Context, query port.ListQuery,
+) ([]*port.Summary, string, error) {
 	if err := until(ctx, s.listing); err != nil {
 		return nil, "", err
 	}
@@ -66,7 +68,8 @@ func chores(t *testing.T, slow *slowStore) *bench {
 	old, err := b.store.Summary(t.Context(), "old")
 	require.NoError(t, err)
 	old.Status, old.Closed = "completed", time.Now().Add(-time.Hour)
-	require.NoError(t, b.store.Put(t.Context(), &port.Commit{Run: "old", Generation: 1, Summary: old}))
+	require.NoError(t, b.store.Put(t.Context(),
+		&port.Commit{Run: "old", Generation: 1, Summary: old}))
 	b.start("blocked", "Bob")
 	block := &port.Block{ID: "b", Since: time.Now(), Version: "1", Reason: port.ReasonStuck}
 	require.NoError(t, b.store.Block(t.Context(), "blocked", block))
@@ -99,7 +102,8 @@ func TestChoresHaveTimeOfTheirOwn(t *testing.T) {
 		"timers were not handed over": {timers: true}, "blocked runs were not tried": {listing: true},
 		"ended runs were not deleted": {deletion: true},
 	} {
-		synctest.Test(t, func(t *testing.T) { // a busy machine is no reason for a chore to run out of time
+		// a busy machine is no reason for a chore to run out of time
+		synctest.Test(t, func(t *testing.T) {
 			b := chores(t, slow)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

@@ -89,15 +89,26 @@ type System struct {
 
 // New makes a system. It asks nobody anything.
 func New(parts Parts) (*System, error) {
-	const poll = 300 * time.Millisecond // how often somebody who waits for a run is served another look at it
-	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store, Tasks: parts.Store, Workers: parts.Store, Catalog: parts.Store, Queue: parts.Queue,
+	// how often somebody who waits for a run is served another look at it
+	const poll = 300 * time.Millisecond
+	ports := port.Ports{Runs: parts.Store, Directory: parts.Store, Due: parts.Store,
+		Tasks: parts.Store, Workers: parts.Store, Catalog: parts.Store, Queue: parts.Queue,
 		Clock: system.Clock{}, Authors: system.Invocations{NewID: newAuthor}, NewID: system.NewID}
 	if parts.AllowWorkers == nil {
 		parts.AllowWorkers = &httpexec.Allow{}
 	}
 	e, err := engine.New(ports,
-		engine.Config{Definitions: parts.Definitions, Interpreters: parts.Interpreters, Version: parts.Version, Worker: parts.Worker, Logger: parts.Logger, TokenKey: parts.TokenKey,
-			Retention: parts.Retention, Memory: parts.Memory, Poll: poll, Performers: parts.Performers, AllowWorker: parts.AllowWorkers.Check, WorkerTTL: parts.WorkerTTL})
+		engine.Config{Definitions: parts.Definitions, Interpreters: parts.Interpreters,
+			Version:     parts.Version,
+			Worker:      parts.Worker,
+			Logger:      parts.Logger,
+			TokenKey:    parts.TokenKey,
+			Retention:   parts.Retention,
+			Memory:      parts.Memory,
+			Poll:        poll,
+			Performers:  parts.Performers,
+			AllowWorker: parts.AllowWorkers.Check,
+			WorkerTTL:   parts.WorkerTTL})
 	return &System{parts, e}, err
 }
 

@@ -20,7 +20,8 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
-// TestAllOfTheEnvironmentReachesTheSystem: no part of a function is left out that template.yaml names.
+// TestAllOfTheEnvironmentReachesTheSystem: no part of a function is left out that template.yaml
+// names.
 func TestAllOfTheEnvironmentReachesTheSystem(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-central-1")
 	given := map[string]string{"REPRISE_TABLE": "t", "REPRISE_BUCKET": "b",
@@ -33,11 +34,13 @@ func TestAllOfTheEnvironmentReachesTheSystem(t *testing.T) {
 		slog.New(slog.DiscardHandler), definitions)
 	require.NoError(t, err)
 	t.Cleanup(s.Engine.Close)
-	later := []string{"Deployed", "CheckTable", "TokenKey", "Interpreters", "Performers"} // what some functions prepare
+	// what some functions prepare
+	later := []string{"Deployed", "CheckTable", "TokenKey", "Interpreters", "Performers"}
 	parts := reflect.ValueOf(s.Parts)
 	for i := range parts.NumField() {
 		name := parts.Type().Field(i).Name
-		require.Equal(t, slices.Contains(later, name), parts.Field(i).IsZero(), "is Parts.%s left out", name)
+		require.Equal(t, slices.Contains(later, name), parts.Field(i).IsZero(),
+			"is Parts.%s left out", name)
 	}
 }
 
@@ -66,7 +69,8 @@ func TestTokensOpenUnderTheirOwnKeyAlone(t *testing.T) {
 	b := newBench(t)
 	under := func(key string) *System {
 		return b.rebuilt(func(p *Parts) {
-			p.TokenKey, p.Definitions = []byte(strings.Repeat(key, 32)), []workflow.Definition{trust, entrust}
+			p.TokenKey, p.Definitions = []byte(strings.Repeat(key, 32)),
+				[]workflow.Definition{trust, entrust}
 		})
 	}
 	b.System = under("k")
@@ -87,7 +91,8 @@ func TestTokensOpenUnderTheirOwnKeyAlone(t *testing.T) {
 	require.NoError(t, under("k").Engine.CompleteActivity(ctx, token, yes, nil))
 }
 
-// TestASystemUsesItsParts: blocks name the deployment's version, and runs in memory take of the budget.
+// TestASystemUsesItsParts: blocks name the deployment's version, and runs in memory take of the
+// budget.
 func TestASystemUsesItsParts(t *testing.T) {
 	b := newBench(t)
 	budget := memory.New(64 << 20)

@@ -15,7 +15,8 @@ func TestAStateThatWasLeftBehindIsNotShownAsUnderWay(t *testing.T) {
 	n, ctx := start(t), t.Context()
 	_, _, err := n.Start(ctx, engine.StartRequest{Run: "r", Workflow: "all", Input: history.Payload("1")})
 	require.NoError(t, err)
-	left := &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1000}, Activity: "double", Attempt: 2}
+	left := &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1000},
+		Activity: "double", Attempt: 2}
 	require.NoError(t, n.Tasks.SaveTask(ctx, left))
 
 	open, err := n.ActivitiesOf(ctx, "r")

@@ -88,18 +88,30 @@ type Node struct {
 // if it fails.
 func Start(ctx context.Context, config Config) (*Node, error) {
 	config = config.withDefaults()
-	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities, config.Memory)}
+	n := &Node{config: config, queue: newQueue(system.Clock{}, config.Visits, config.Activities,
+		config.Memory)}
 	store := config.Store
 	var err error
-	ports := port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Workers: store, Queue: n.queue, Clock: system.Clock{},
-		Authors: system.NewProcess(system.NewID()[:8]), NewID: system.NewID, Together: true, Forget: n.forget}
+	ports := port.Ports{Runs: store, Directory: store, Due: store, Tasks: store, Workers: store,
+		Queue: n.queue, Clock: system.Clock{},
+		Authors:  system.NewProcess(system.NewID()[:8]),
+		NewID:    system.NewID,
+		Together: true,
+		Forget:   n.forget}
 	if len(config.Interpreters) > 0 {
 		ports.Catalog = store
 	}
 	n.Engine, err = engine.New(ports,
-		engine.Config{Definitions: config.Definitions, Interpreters: config.Interpreters, Version: config.Version, Worker: config.Worker, Logger: config.Logger,
-			TokenKey: config.TokenKey, DataFolder: config.DataFolder, ReplayEach: config.ReplayEach, LiveRuns: config.LiveRuns, Memory: config.Memory,
-			Retention: config.Retention, StuckAfter: config.StuckAfter, Performers: config.Performers,
+		engine.Config{Definitions: config.Definitions, Interpreters: config.Interpreters,
+			Version: config.Version, Worker: config.Worker, Logger: config.Logger,
+			TokenKey:    config.TokenKey,
+			DataFolder:  config.DataFolder,
+			ReplayEach:  config.ReplayEach,
+			LiveRuns:    config.LiveRuns,
+			Memory:      config.Memory,
+			Retention:   config.Retention,
+			StuckAfter:  config.StuckAfter,
+			Performers:  config.Performers,
 			AllowWorker: config.AllowWorker, WorkerTTL: config.WorkerTTL})
 	if err == nil {
 		n.Rebuilt, err = n.Rebuild(ctx)

@@ -21,8 +21,10 @@ func TestARunThatIsAboutToBeginIsAskedAgain(t *testing.T) {
 	defer func() { require.NoError(t, n.Close()) }()
 	started := &history.Started{Generation: 1, Workflow: "loop", Input: history.Payload("0")}
 	history.File(started, "f")
-	summary := &port.Summary{Run: "r", Workflow: "loop", Generation: 1, Status: history.Running, Started: time.Now()}
-	require.NoError(t, store.Create(t.Context(), summary, port.Item{Key: started.Key(1), Event: started, Durable: true}))
+	summary := &port.Summary{Run: "r", Workflow: "loop", Generation: 1, Status: history.Running,
+		Started: time.Now()}
+	require.NoError(t, store.Create(t.Context(), summary,
+		port.Item{Key: started.Key(1), Event: started, Durable: true}))
 	_, err = n.Query(t.Context(), "r", "total", nil)
 	require.Equal(t, port.Unavailable, port.CodeOf(err), "%v", err)
 }

@@ -69,7 +69,8 @@ const (
 )
 
 func newQueue(clock port.Clock, mostResumes, mostTasks int, budget *memory.Budget) *queue {
-	q := &queue{clock: clock, memory: budget, waiting: map[string]bool{}, timers: map[timer]*delayed{}}
+	q := &queue{clock: clock, memory: budget, waiting: map[string]bool{},
+		timers: map[timer]*delayed{}}
 	q.resumes.most, q.tasks.most = mostResumes, mostTasks
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q

@@ -33,7 +33,9 @@ func TestWhatCameDueWhileTheMachineSleptComesSoonAfter(t *testing.T) {
 			came <- m.Run
 			return nil
 		}})
-		require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "tea", Delay: 10 * time.Minute}, port.Resume{Run: "year", Delay: 24 * time.Hour}))
+		require.NoError(t, q.SendResumes(t.Context(),
+			port.Resume{Run: "tea", Delay: 10 * time.Minute}, port.Resume{Run: "year",
+				Delay: 24 * time.Hour}))
 		machine.slept.Store(int64(8 * time.Hour))
 		begun := time.Now()
 		require.Equal(t, "tea", <-came)
@@ -56,7 +58,8 @@ func TestATimerThatIsSentAgainIsForgottenWhole(t *testing.T) {
 		}})
 		send := func(seq int64) {
 			firing := &history.TimerFired{Seq: seq}
-			require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "r", Delay: time.Minute, Carries: &port.Item{Key: firing.Key(1), Event: firing}}))
+			require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "r", Delay: time.Minute,
+				Carries: &port.Item{Key: firing.Key(1), Event: firing}}))
 		}
 		for range 2 {
 			send(1)

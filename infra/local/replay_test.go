@@ -37,7 +37,9 @@ func TestReplayEach(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, history.Completed, summary.Status)
 		}
-		blocked, err := n.WaitUntil(t.Context(), "fickle", func(s *port.Summary) bool { return s.Status.Closed() || s.Blocked != nil })
+		blocked, err := n.WaitUntil(t.Context(), "fickle", func(s *port.Summary) bool {
+			return s.Status.Closed() || s.Blocked != nil
+		})
 		require.NoError(t, err)
 		if !each {
 			require.Nil(t, blocked.Blocked)

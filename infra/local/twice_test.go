@@ -40,12 +40,17 @@ func TestARunningActivityRunsOnceAfterARestart(t *testing.T) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
-		calls := workflow.New("calls", func(ctx workflow.Context, _ struct{}) (int, error) { return workflow.Execute(ctx, call, struct{}{}) })
+		calls := workflow.New("calls", func(ctx workflow.Context, _ struct{}) (int, error) {
+			return workflow.Execute(ctx, call, struct{}{})
+		})
 		store := &untidied{memory.New(), true}
 		for life := range int32(3) {
-			node, err := local.Start(t.Context(), local.Config{Store: store, Definitions: []workflow.Definition{calls, call}, TokenKey: []byte("0123456789abcdef0123456789abcdef")})
+			node, err := local.Start(t.Context(),
+				local.Config{Store: store, Definitions: []workflow.Definition{calls, call},
+					TokenKey: []byte("0123456789abcdef0123456789abcdef")})
 			require.NoError(t, err)
-			_, created, err := node.Start(t.Context(), engine.StartRequest{Run: "r", Workflow: "calls"})
+			_, created, err := node.Start(t.Context(),
+				engine.StartRequest{Run: "r", Workflow: "calls"})
 			require.NoError(t, err)
 			require.Equal(t, life == 0, created)
 			synctest.Wait()

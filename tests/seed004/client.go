@@ -1,5 +1,6 @@
 // Package seed004 plays a client and a worker that were written for seed 004, an earlier system for
-// flows. They know nothing of this project, and run unchanged against each server that has its routes.
+// flows. They know nothing of this project, and run unchanged against each server that has its
+// routes.
 package seed004
 
 import (
@@ -38,7 +39,8 @@ func (c *Client) Send(method, path, body string) (status int, text string) {
 
 // try gives an error where there is no answer.
 func (c *Client) try(method, path, body string) (status int, text string, err error) {
-	request, err := http.NewRequestWithContext(c.Context(), method, c.base()+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(c.Context(), method, c.base()+path,
+		strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -75,7 +77,9 @@ func (c *Client) Flow(name, definition string) string {
 	c.Helper()
 	id := c.ID("/flows", fmt.Sprintf(`{"Name":%q}`, name))
 	require.Contains(c, id, name)
-	c.ID("/flows/version", fmt.Sprintf(`{"DefinitionJSON":%q,"FlowID":%q,"Status":"published","Version":1}`, definition, id))
+	c.ID("/flows/version",
+		fmt.Sprintf(`{"DefinitionJSON":%q,"FlowID":%q,"Status":"published","Version":1}`,
+			definition, id))
 	return id
 }
 
@@ -134,7 +138,8 @@ func (c *Client) At(id, node string) {
 // Signal writes a key of a task's shared state.
 func (c *Client) Signal(task, key, value string) {
 	c.Helper()
-	status, text := c.Send("POST", "/tasks/signal", fmt.Sprintf(`{"task_id":%q,"key":%q,"value":%s}`, task, key, value))
+	status, text := c.Send("POST", "/tasks/signal",
+		fmt.Sprintf(`{"task_id":%q,"key":%q,"value":%s}`, task, key, value))
 	require.Equal(c, []any{200, `{"ok":"1"}`}, []any{status, text})
 }
 
@@ -147,11 +152,13 @@ func (c *Client) Runs(task string) string {
 }
 
 var (
-	timesOfRows  = regexp.MustCompile(`"(startedAt|finishedAt|CreatedAt|UpdatedAt|LastHeartbeat)":1[0-9]{9}\b`)
+	timesOfRows = regexp.MustCompile(
+		`"(startedAt|finishedAt|CreatedAt|UpdatedAt|LastHeartbeat)":1[0-9]{9}\b`)
 	portOfWorker = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 )
 
-// Plain replaces what differs from test to test: times, the worker's URL, and ids, which it numbers.
+// Plain replaces what differs from test to test: times, the worker's URL, and ids, which it
+// numbers.
 func Plain(text string, ids ...string) string {
 	text = timesOfRows.ReplaceAllString(text, `"$1":T`)
 	text = portOfWorker.ReplaceAllString(text, "WORKER")
@@ -161,8 +168,8 @@ func Plain(text string, ids ...string) string {
 	return text
 }
 
-// ShortRuns lists node, attempt, status, action, branch or inner node, worker and error of each node
-// run.
+// ShortRuns lists node, attempt, status, action, branch or inner node, worker and error of each
+// node run.
 func (c *Client) ShortRuns(task string) (lines []string) {
 	c.Helper()
 	_, text := c.Send("GET", "/tasks/runs?task_id="+task, "")

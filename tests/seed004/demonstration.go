@@ -31,12 +31,13 @@ const (
 		"no":{"kind":"choice","default_action":"no"}},"edges":[{"from":"ask","action":"rejected","to":"no"}]}`
 )
 
-// Demonstrate plays the demonstration: five flows, six tasks and three signals. A worker with the id
-// w1 serves it. Between its steps it calls restart.
+// Demonstrate plays the demonstration: five flows, six tasks and three signals. A worker with the
+// id w1 serves it. Between its steps it calls restart.
 func (c *Client) Demonstrate(restart func()) {
 	c.Helper()
 	flows := map[string]string{}
-	for name, definition := range map[string]string{"branching": Branching, "fanning": Fanning, "nested": Nested, "waiting": Waiting, "asking": Asking} {
+	for name, definition := range map[string]string{"branching": Branching, "fanning": Fanning,
+		"nested": Nested, "waiting": Waiting, "asking": Asking} {
 		flows[name] = c.Flow(name, definition)
 	}
 	restart()
@@ -50,7 +51,8 @@ func (c *Client) Demonstrate(restart func()) {
 	c.At(ask, "ask")
 	restart()
 	c.Signal(wait, "early", `{"n": 1}`)
-	require.Equal(c, `{"early":{"n":1}}`, c.Get(wait).SharedJSON, "a signal is visible once it is answered")
+	require.Equal(c, `{"early":{"n":1}}`, c.Get(wait).SharedJSON,
+		"a signal is visible once it is answered")
 	c.At(wait, "wait")
 	c.Signal(wait, "ready", `"yes"`)
 	c.Signal(ask, "ok", "false")
@@ -63,16 +65,21 @@ func (c *Client) Demonstrate(restart func()) {
 		ask:   {"completed", "{}", `{"ok":false}`, "", "no", 2},
 	} {
 		task := c.Poll(id)
-		require.Equal(c, expected, []any{task.Status, task.ParamsJSON, task.SharedJSON, task.CurrentNodeKey, task.LastAction, task.StepCount})
-		require.Equal(c, []any{"{}", "", int64(0), ""}, []any{task.RetryStateJSON, task.LeaseOwner, task.LeaseExpiry, task.RequestID})
+		require.Equal(c, expected, []any{task.Status, task.ParamsJSON, task.SharedJSON,
+			task.CurrentNodeKey, task.LastAction, task.StepCount})
+		require.Equal(c, []any{"{}", "", int64(0), ""}, []any{task.RetryStateJSON, task.LeaseOwner,
+			task.LeaseExpiry, task.RequestID})
 		require.InDelta(c, time.Now().Unix(), task.CreatedAt, c.Patience.Seconds())
 		require.GreaterOrEqual(c, task.UpdatedAt, task.CreatedAt)
 	}
 	restart()
 	require.Equal(c, []string{"route 1 ok goB {} w1", "b 1 ok done {} w1"}, c.ShortRuns(b))
-	require.ElementsMatch(c, []string{`both 1 ok  {"branch":"sum"} w1`, `both 1 error  {"branch":"transform"} w1 bad input`, "both 1 ok go {}",
-		`each 1 ok  {"branch":"0"} w1`, `each 1 ok  {"branch":"1"} w1`, "each 1 ok  {}"}, c.ShortRuns(fan))
+	require.ElementsMatch(c, []string{`both 1 ok  {"branch":"sum"} w1`,
+		`both 1 error  {"branch":"transform"} w1 bad input`, "both 1 ok go {}",
+		`each 1 ok  {"branch":"0"} w1`, `each 1 ok  {"branch":"1"} w1`, "each 1 ok  {}"},
+		c.ShortRuns(fan))
 	require.Equal(c, []string{`sub 1 ok  {"sub":"s"} w1`, "big 1 ok big {}"}, c.ShortRuns(sub))
-	require.Equal(c, []string{"pause 1 ok go {}", "wait 1 ok go {}", "next 1 ok  {}"}, c.ShortRuns(wait))
+	require.Equal(c, []string{"pause 1 ok go {}", "wait 1 ok go {}", "next 1 ok  {}"},
+		c.ShortRuns(wait))
 	require.Equal(c, []string{"ask 1 ok rejected {}", "no 1 ok no {}"}, c.ShortRuns(ask))
 }

@@ -40,7 +40,8 @@ func (c *Client) Beat(id, worker string) {
 				return
 			case <-time.After(each):
 			}
-			request, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.base()+"/heartbeat",
+			request, err := http.NewRequestWithContext(c.Context(), http.MethodPost,
+				c.base()+"/heartbeat",
 				strings.NewReader(fmt.Sprintf(`{"id":%q,"url":%q,"load":0}`, id, worker)))
 			if err != nil {
 				return

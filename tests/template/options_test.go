@@ -55,8 +55,14 @@ func TestAnExistingTableIsUsedEverywhere(t *testing.T) {
 // queue's concurrency.
 func TestWhatIsNotAskedForIsOff(t *testing.T) {
 	d := parse(t)
-	for name, value := range map[string]string{"TaskPolicies": "", "ActivatePolicies": "", "Variables": "", "SubnetIds": "", "SecurityGroupIds": "",
-		"ApiConcurrency": "0", "AllowWorkers": "", "Tracing": "PassThrough", "AccessLog": "false", "WarmReads": "12000", "WarmWrites": "4000"} {
+	for name, value := range map[string]string{"TaskPolicies": "", "ActivatePolicies": "",
+		"Variables": "", "SubnetIds": "", "SecurityGroupIds": "",
+		"ApiConcurrency": "0",
+		"AllowWorkers":   "",
+		"Tracing":        "PassThrough",
+		"AccessLog":      "false",
+		"WarmReads":      "12000",
+		"WarmWrites":     "4000"} {
 		require.Equal(t, value, *d.Parameters[name].Default, name)
 	}
 }

@@ -218,16 +218,25 @@ func TestOnlyWhereValuesAreSealedMayTheKeyBeUsed(t *testing.T) {
 
 func TestTheFunctionsEnvironment(t *testing.T) {
 	d := parse(t)
-	all := map[string]value{"REPRISE_TABLE": "!Ref Table", "REPRISE_BUCKET": "!Ref Payloads", "REPRISE_RESUMES": "!Ref Resumes",
-		"REPRISE_TASKS": "!Ref Tasks", "REPRISE_VERSION": "!Ref Version", "REPRISE_KMS_KEY": "!Ref EncryptionKey",
-		"REPRISE_RETENTION_DAYS": "!Ref Retention", "REPRISE_SHARDS": "!Ref Shards", "REPRISE_ALLOW_WORKERS": "!Ref AllowWorkers", "REPRISE_WORKER_TTL": "!Ref WorkerTTL", "REPRISE_REDACT": "!Ref Redact", "REPRISE_VARIABLES": "!Ref Variables"}
+	all := map[string]value{"REPRISE_TABLE": "!Ref Table", "REPRISE_BUCKET": "!Ref Payloads",
+		"REPRISE_RESUMES":        "!Ref Resumes",
+		"REPRISE_TASKS":          "!Ref Tasks",
+		"REPRISE_VERSION":        "!Ref Version",
+		"REPRISE_KMS_KEY":        "!Ref EncryptionKey",
+		"REPRISE_RETENTION_DAYS": "!Ref Retention",
+		"REPRISE_SHARDS":         "!Ref Shards",
+		"REPRISE_ALLOW_WORKERS":  "!Ref AllowWorkers",
+		"REPRISE_WORKER_TTL":     "!Ref WorkerTTL",
+		"REPRISE_REDACT":         "!Ref Redact",
+		"REPRISE_VARIABLES":      "!Ref Variables"}
 	require.Equal(t, all, d.Globals.Function.Environment.Variables)
 	dead := map[string]value{"REPRISE_DEAD": "!Ref Dead"}
 	require.Equal(t, dead, d.functions(t)["DeadletterFunction"].Environment.Variables)
 	dead["REPRISE_AUTHORIZER"] = "!Ref ApiAuthorizer"
 	require.Equal(t, dead, d.functions(t)["ApiFunction"].Environment.Variables)
 
-	require.Equal(t, int(port.WorkerTTL.Seconds()), d.number(t, "!Ref WorkerTTL"), "as a server has it")
+	require.Equal(t, int(port.WorkerTTL.Seconds()), d.number(t, "!Ref WorkerTTL"),
+		"as a server has it")
 
 	build, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)

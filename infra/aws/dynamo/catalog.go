@@ -55,7 +55,8 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 			":deleted": text(string(port.DefinitionDeleted)), ":hash": text(definition.Hash),
 		},
 	}, func(row) error {
-		return fmt.Errorf("version %d of definition %q: %w", definition.Version, definition.Name, port.ErrTaken)
+		return fmt.Errorf("version %d of definition %q: %w", definition.Version, definition.Name,
+			port.ErrTaken)
 	})
 	t.put(&types.Put{TableName: &s.table, Item: source}, nil)
 	s.countVersions(t, definition.Name, 1)
@@ -64,17 +65,21 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 
 // countVersions adds to the number of a name's versions.
 func (s *Store) countVersions(t *transaction, name string, change int64) {
-	t.update(&types.Update{TableName: &s.table, Key: keyOf(namesPartition, name), UpdateExpression: aws.String("ADD versions :change"),
+	t.update(&types.Update{TableName: &s.table, Key: keyOf(namesPartition, name),
+		UpdateExpression:          aws.String("ADD versions :change"),
 		ExpressionAttributeValues: row{":change": number(change)}}, nil)
 }
 
 // SetDefinitionStatus is one update.
-func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version int, status port.DefinitionStatus) error {
+func (s *Store) SetDefinitionStatus(
+	ctx context.Context, name string, version int, status port.DefinitionStatus,
+) error {
 	u := change(row{"status": text(string(status))})
 	values := u.attributes()
 	values[":deleted"] = text(string(port.DefinitionDeleted))
 	err := s.updateRow(ctx, call{name: "set a definition's status"}, &dynamodb.UpdateItemInput{
-		Key: keyOf(definitionPrefix+name, versionKey(versionPrefix, version)), UpdateExpression: u.expression(),
+		Key:                      keyOf(definitionPrefix+name, versionKey(versionPrefix, version)),
+		UpdateExpression:         u.expression(),
 		ConditionExpression:      aws.String("attribute_exists(sk) AND #status <> :deleted"),
 		ExpressionAttributeNames: u.names, ExpressionAttributeValues: values})
 	if refused(err) {
@@ -92,9 +97,12 @@ func noDefinition(name string, version int) error {
 
 // FindDefinition is one strongly consistent read, of one unit or so. It reads more versions where
 // the highest ones are not published.
-func (s *Store) FindDefinition(ctx context.Context, name string, version int) (found *port.Definition, err error) {
+func (s *Store) FindDefinition(
+	ctx context.Context, name string, version int,
+) (found *port.Definition, err error) {
 	if version != 0 {
-		r, err := s.getRow(ctx, call{name: "find a definition"}, definitionPrefix+name, versionKey(versionPrefix, version))
+		r, err := s.getRow(ctx, call{name: "find a definition"}, definitionPrefix+name,
+			versionKey(versionPrefix, version))
 		if err == nil && (r == nil || textOf(r, "status") == string(port.DefinitionDeleted)) {
 			err = noDefinition(name, version)
 		}
@@ -116,12 +124,15 @@ func (s *Store) FindDefinition(ctx context.Context, name string, version int) (f
 }
 
 // Definition is two strongly consistent reads.
-func (s *Store) Definition(ctx context.Context, name string, version int) (*port.Definition, error) {
+func (s *Store) Definition(
+	ctx context.Context, name string, version int,
+) (*port.Definition, error) {
 	about, err := s.FindDefinition(ctx, name, version)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.getRow(ctx, call{name: "read a definition"}, definitionPrefix+name, versionKey(sourcePrefix, version))
+	r, err := s.getRow(ctx, call{name: "read a definition"}, definitionPrefix+name,
+		versionKey(sourcePrefix, version))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +165,9 @@ func (s *Store) Versions(ctx context.Context, name string) (all []*port.Definiti
 
 // eachVersion reads what versions are, the highest first, for as long as more are wanted. The first
 // query reads so many; 0: as many as one query gives.
-func (s *Store) eachVersion(ctx context.Context, name string, first int32, each func(about *port.Definition) (more bool)) error {
+func (s *Store) eachVersion(
+	ctx context.Context, name string, first int32, each func(about *port.Definition) (more bool),
+) error {
 	var start row
 	var limit *int32
 	if first > 0 {
@@ -162,9 +175,13 @@ func (s *Store) eachVersion(ctx context.Context, name string, first int32, each 
 	}
 	for {
 		out, err := s.query(ctx, call{name: "list versions"}, &dynamodb.QueryInput{
-			KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :version)"),
-			ExpressionAttributeValues: row{":pk": text(definitionPrefix + name), ":version": text(versionPrefix)},
-			ConsistentRead:            aws.Bool(true), ScanIndexForward: aws.Bool(false), ExclusiveStartKey: start, Limit: limit})
+			KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :version)"),
+			ExpressionAttributeValues: row{":pk": text(definitionPrefix + name),
+				":version": text(versionPrefix)},
+			ConsistentRead:    aws.Bool(true),
+			ScanIndexForward:  aws.Bool(false),
+			ExclusiveStartKey: start,
+			Limit:             limit})
 		if err != nil {
 			return err
 		}
@@ -184,7 +201,8 @@ func (s *Store) eachVersion(ctx context.Context, name string, first int32, each 
 func aboutOf(name string, r row) (*port.Definition, error) {
 	about := &port.Definition{}
 	if err := json.Unmarshal([]byte(textOf(r, "about")), about); err != nil {
-		return nil, fmt.Errorf("%w: a version of definition %q: %w", history.ErrUnreadable, name, err)
+		return nil, fmt.Errorf("%w: a version of definition %q: %w", history.ErrUnreadable, name,
+			err)
 	}
 	about.Status = port.DefinitionStatus(textOf(r, "status"))
 	return about, nil
@@ -193,9 +211,11 @@ func aboutOf(name string, r row) (*port.Definition, error) {
 // Names is one strongly consistent query, and further ones where all versions of many names were
 // deleted.
 func (s *Store) Names(ctx context.Context, after string) (page []string, err error) {
-	in := &dynamodb.QueryInput{KeyConditionExpression: aws.String("pk = :pk AND sk > :after"), FilterExpression: aws.String("versions > :none"),
-		ExpressionAttributeValues: row{":pk": text(namesPartition), ":after": text(after), ":none": number(0)},
-		ConsistentRead:            aws.Bool(true), Limit: aws.Int32(pageOfNames)}
+	in := &dynamodb.QueryInput{KeyConditionExpression: aws.String("pk = :pk AND sk > :after"),
+		FilterExpression: aws.String("versions > :none"),
+		ExpressionAttributeValues: row{":pk": text(namesPartition), ":after": text(after),
+			":none": number(0)},
+		ConsistentRead: aws.Bool(true), Limit: aws.Int32(pageOfNames)}
 	if after == "" { // which DynamoDB takes for no key
 		in.KeyConditionExpression = aws.String("pk = :pk")
 		delete(in.ExpressionAttributeValues, ":after")
@@ -208,7 +228,8 @@ func (s *Store) Names(ctx context.Context, after string) (page []string, err err
 		for _, r := range out.Items {
 			page = append(page, textOf(r, "sk"))
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil || len(page) > 0 {
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil ||
+			len(page) > 0 {
 			return page, nil
 		}
 	}
@@ -229,7 +250,8 @@ func (s *Store) DeleteDefinition(ctx context.Context, name string, version int) 
 		ExpressionAttributeNames:  map[string]string{"#status": "status"},
 		ExpressionAttributeValues: row{":deleted": text(string(port.DefinitionDeleted))},
 	}, func(row) error { return errGone })
-	t.delete(&types.Delete{TableName: &s.table, Key: keyOf(pk, versionKey(sourcePrefix, version))}, nil)
+	t.delete(&types.Delete{TableName: &s.table, Key: keyOf(pk, versionKey(sourcePrefix, version))},
+		nil)
 	s.countVersions(t, name, -1)
 	if err := s.commit(ctx, call{name: "delete a definition"}, t); !errors.Is(err, errGone) {
 		return err

@@ -54,7 +54,8 @@ func TestInlineStepIsOneWriteUnit(t *testing.T) {
 	w.requests()
 	b.since()
 	for n := 1; n <= 3; n++ {
-		s.put(&port.Commit{Run: "r", Generation: 1, Record: newRecord(n, history.Payload(`{"order":"4711","amount":12.5}`))})
+		s.put(&port.Commit{Run: "r", Generation: 1,
+			Record: newRecord(n, history.Payload(`{"order":"4711","amount":12.5}`))})
 		reads, writes := b.since()
 		require.Equal(t, []string{"PutItem"}, w.requests())
 		require.Zero(t, reads)
@@ -67,8 +68,11 @@ func TestInlineStepIsOneWriteUnit(t *testing.T) {
 func TestAStartReadsOneUnitOfTheCatalog(t *testing.T) {
 	s, w, b := metered(t)
 	for version := 1; version <= 30; version++ {
-		require.NoError(t, s.PutDefinition(t.Context(), &port.Definition{Name: "order", Version: version, Kind: "flow", Source: "{}",
-			Status: port.DefinitionPublished, Hash: port.HashDefinition("flow", "{}"), Publisher: "arn:aws:sts::123456789012:assumed-role/release/pipeline"}))
+		require.NoError(t, s.PutDefinition(t.Context(),
+			&port.Definition{Name: "order", Version: version, Kind: "flow", Source: "{}",
+				Status:    port.DefinitionPublished,
+				Hash:      port.HashDefinition("flow", "{}"),
+				Publisher: "arn:aws:sts::123456789012:assumed-role/release/pipeline"}))
 	}
 	find := func(version, requests int, units float64) {
 		t.Helper()
@@ -83,7 +87,8 @@ func TestAStartReadsOneUnitOfTheCatalog(t *testing.T) {
 	}
 	find(30, 1, 1)
 	for version := 10; version <= 30; version++ {
-		require.NoError(t, s.SetDefinitionStatus(t.Context(), "order", version, port.DefinitionRetired))
+		require.NoError(t, s.SetDefinitionStatus(t.Context(), "order", version,
+			port.DefinitionRetired))
 	}
 	find(9, 2, 3)
 }
@@ -99,7 +104,8 @@ func TestQueuedActivityIsThreeWriteUnitsAndOneQuery(t *testing.T) {
 	s.file("r", result)
 	view := s.look("r", port.Position{Generation: 1, Record: 1})
 	require.Len(t, view.Inbox, 1)
-	s.put(&port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 2, Time: began, Author: "author-1", Events: []history.Event{result.Event}}})
+	s.put(&port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 2, Time: began,
+		Author: "author-1", Events: []history.Event{result.Event}}})
 	require.NoError(t, s.Delete(t.Context(), "r", []string{result.Key}))
 	require.Equal(t, []string{"PutItem", "Query", "PutItem", "DeleteItem"}, w.requests())
 	reads, writes := b.since()
@@ -151,7 +157,8 @@ func TestTimersOfOneMinuteShareTheirPlaceOnTheList(t *testing.T) {
 	s, w, b := metered(t)
 	at := time.Now().Add(time.Hour)
 	for seq := range int64(3) {
-		require.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: at, Run: "r", Generation: 1, Seq: seq}))
+		require.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: at, Run: "r", Generation: 1,
+			Seq: seq}))
 	}
 	require.Len(t, w.requests(), 4)
 	_, writes := b.since()

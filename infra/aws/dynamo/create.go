@@ -15,8 +15,9 @@ import (
 	"github.com/reprise-run/reprise/infra/aws/offload"
 )
 
-// Create is one transaction. A run of this id whose deletion is not finished (retention.go) is in the way for moments, or,
-// where that was interrupted, until [Store.DeleteClosed] goes on: [port.ErrUnavailable].
+// Create is one transaction. A run of this id whose deletion is not finished (retention.go) is in
+// the way for moments, or, where that was interrupted, until [Store.DeleteClosed] goes on:
+// [port.ErrUnavailable].
 //
 // What it keeps elsewhere it keeps once more afterwards: the run that had this id before may have been deleted just then, and
 // with it the same payload. It is not to be written that the new run has it where nothing is.
@@ -53,7 +54,8 @@ func (s *Store) create(ctx context.Context, summary *port.Summary, start port.It
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld},
 		func(there row) error {
 			if !isRun(there) {
-				return fmt.Errorf("run %q is being deleted: try again in a while: %w", summary.Run, port.ErrUnavailable)
+				return fmt.Errorf("run %q is being deleted: try again in a while: %w", summary.Run,
+					port.ErrUnavailable)
 			}
 			return taken(summary.Run)
 		})

@@ -29,5 +29,6 @@ func (s *Store) Deploy(ctx context.Context, version string) error {
 // Deployed gives the version that [Store.Deploy] noted last; "" if it noted none.
 func (s *Store) Deployed(ctx context.Context) (port.Deployment, error) {
 	r, err := s.getRow(ctx, call{name: "read the version"}, keyPartition, deployedKey)
-	return port.Deployment{Learned: true, Version: textOf(r, "version"), Since: time.Unix(0, numberOf(r, "since")).UTC()}, err
+	return port.Deployment{Learned: true, Version: textOf(r, "version"),
+		Since: time.Unix(0, numberOf(r, "since")).UTC()}, err
 }

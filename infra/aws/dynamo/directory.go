@@ -28,7 +28,9 @@ const (
 // read many to find those that match: the next page continues from there.
 //
 // An index follows the table after a moment, so a run that was created or has ended just now may be missing.
-func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
+func (s *Store) List(
+	ctx context.Context, query port.ListQuery,
+) (page []*port.Summary, next string, err error) {
 	limit := min(query.Limit, longestPage)
 	if limit <= 0 {
 		limit = defaultPage
@@ -109,12 +111,15 @@ func parseCursor(cursor string) (key string, err error) {
 	if err == nil {
 		key = string(decoded)
 		started, run, _ := strings.Cut(key, "#")
-		if _, err = time.Parse(sortableTime, started); err == nil && (run == "" || len(run) > port.LongestID || !utf8.ValidString(run)) {
+		if _, err = time.Parse(sortableTime, started); err == nil &&
+			(run == "" || len(run) > port.LongestID || !utf8.ValidString(run)) {
 			err = errors.New("it names no run")
 		}
 	}
 	if err != nil {
-		return "", &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
+		return "", &port.Error{Code: port.Invalid,
+			Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before",
+				cursor)}
 	}
 	return key, nil
 }

@@ -150,7 +150,8 @@ func TestBucketsOfOlderVersions(t *testing.T) {
 	}
 	later := at.Add(24 * time.Hour)
 	require.Equal(t, []int64{1, 2}, s.due(later))
-	require.NoError(t, s.DeleteDue(t.Context(), []port.DueTimer{timer(at, 1), timer(at.Add(time.Hour), 2)}))
+	require.NoError(t, s.DeleteDue(t.Context(),
+		[]port.DueTimer{timer(at, 1), timer(at.Add(time.Hour), 2)}))
 	store.At(func() time.Time { return later })
 	require.Empty(t, s.due(later))
 	require.Zero(t, rows(t, config.Table))
@@ -164,7 +165,9 @@ func TestNoTimerIsLost(t *testing.T) {
 	for i := range writers {
 		putting.Go(func() {
 			for j := range each {
-				assert.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: began.Add(time.Duration(j%3) * time.Minute), Run: fmt.Sprint("r", i), Generation: 1, Seq: int64(j)}))
+				assert.NoError(t, s.PutDue(t.Context(),
+					port.DueTimer{At: began.Add(time.Duration(j%3) * time.Minute),
+						Run: fmt.Sprint("r", i), Generation: 1, Seq: int64(j)}))
 			}
 		})
 	}
@@ -197,7 +200,9 @@ func TestOldestBucketsComeFirst(t *testing.T) {
 	var want []int64
 	for i := range int64(60) {
 		run := strings.Repeat("x", int(i%5)+1)
-		require.NoError(t, s.PutDue(t.Context(), port.DueTimer{At: began.Add(time.Duration(i) * 20 * time.Second), Run: run, Generation: 1, Seq: i}))
+		require.NoError(t, s.PutDue(t.Context(),
+			port.DueTimer{At: began.Add(time.Duration(i) * 20 * time.Second), Run: run,
+				Generation: 1, Seq: i}))
 		want = append(want, i)
 	}
 	require.Equal(t, want, s.due(began.Add(24*time.Hour)))

@@ -25,9 +25,10 @@ func (c call) String() string {
 	return fmt.Sprintf("DynamoDB: %s of run %q", c.name, c.run)
 }
 
-// explain says what was being done when an error occurred. All errors are [port.ErrUnavailable] but those that would
-// come again: what DynamoDB refuses because of what it was sent. Access denied, an expired credential or a missing table
-// are no fault of the run: nobody may take them for one, and they pass once somebody has put them right.
+// explain says what was being done when an error occurred. All errors are [port.ErrUnavailable] but
+// those that would come again: what DynamoDB refuses because of what it was sent. Access denied, an
+// expired credential or a missing table are no fault of the run: nobody may take them for one, and
+// they pass once somebody has put them right.
 func (c call) explain(err error) error {
 	if refused(err) || permanent(err) {
 		return fmt.Errorf("%s: %w", c, err)

@@ -87,8 +87,10 @@ func (s *scripted) TransactWriteItems(context.Context, *dynamodb.TransactWriteIt
 }
 
 func TestWhoMeetsATransactionTriesAgain(t *testing.T) {
-	conflict, refusal := cancelled("None", "TransactionConflict"), answered(&types.ConditionalCheckFailedException{})
-	transaction := &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}, Summary: &port.Summary{Run: "r", Generation: 1}}
+	conflict, refusal := cancelled("None", "TransactionConflict"),
+		answered(&types.ConditionalCheckFailedException{})
+	transaction := &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1},
+		Summary: &port.Summary{Run: "r", Generation: 1}}
 	record := &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 1}}
 	throughout := make([]error, attempts)
 	for i := range throughout {
@@ -99,13 +101,19 @@ func TestWhoMeetsATransactionTriesAgain(t *testing.T) {
 		answers []error
 		want    error
 	}{
-		"done at last":          {transaction, []error{conflict, conflict}, nil},
-		"taken meanwhile":       {transaction, []error{conflict, cancelled("ConditionalCheckFailed", "TransactionConflict")}, port.ErrTaken},
-		"no run":                {transaction, []error{cancelled("None", "ConditionalCheckFailed")}, port.ErrNoRun},
-		"for too long":          {transaction, throughout, port.ErrUnavailable},
-		"a record":              {record, []error{answered(&types.TransactionConflictException{})}, nil},
-		"a record, taken":       {record, []error{answered(&types.TransactionConflictException{}), refusal}, port.ErrTaken},
-		"a record, unavailable": {record, []error{answered(&types.InternalServerError{})}, port.ErrUnavailable},
+		"done at last": {transaction, []error{conflict, conflict}, nil},
+		"taken meanwhile": {transaction,
+			[]error{conflict, cancelled("ConditionalCheckFailed",
+				"TransactionConflict")}, port.ErrTaken},
+		"no run": {transaction, []error{cancelled("None", "ConditionalCheckFailed")},
+			port.ErrNoRun},
+		"for too long": {transaction, throughout, port.ErrUnavailable},
+		"a record": {record, []error{answered(&types.TransactionConflictException{})},
+			nil},
+		"a record, taken": {record, []error{answered(&types.TransactionConflictException{}),
+			refusal}, port.ErrTaken},
+		"a record, unavailable": {record, []error{answered(&types.InternalServerError{})},
+			port.ErrUnavailable},
 	} {
 		client := &scripted{answers: c.answers}
 		s := New(Config{Client: client, Table: "t"})

@@ -16,7 +16,9 @@ import (
 )
 
 // File is one conditional put. Whether there is a run, it does not know: to find out would be another read.
-func (s *Store) File(ctx context.Context, run string, item port.Item) (stamp int64, there bool, err error) {
+func (s *Store) File(
+	ctx context.Context, run string, item port.Item,
+) (stamp int64, there bool, err error) {
 	r, err := s.itemRow(ctx, run, item)
 	if err != nil {
 		return 0, false, err
@@ -49,9 +51,11 @@ func (s *Store) Discard(ctx context.Context, run string, generation int, keys []
 		u := change(row{"generation": number(int64(generation))})
 		s.updateSummary(t, run, generation, u)
 		for _, key := range some {
-			t.delete(&types.Delete{TableName: &s.table, Key: keyOf(partition(run), itemKey(key))}, nil)
+			t.delete(&types.Delete{TableName: &s.table, Key: keyOf(partition(run), itemKey(key))},
+				nil)
 		}
-		if err := s.commit(ctx, call{"discard", run}, t); err != nil && !errors.Is(err, port.ErrNoRun) {
+		if err := s.commit(ctx, call{"discard", run}, t); err != nil &&
+			!errors.Is(err, port.ErrNoRun) {
 			return err
 		}
 	}

@@ -19,8 +19,8 @@ const (
 	duePrefix        = "due#"
 	bucketsPartition = "buckets" // of older versions; now "buckets#0", "buckets#1", …
 	keyPartition     = "key"
-	// definitionPrefix begins the partition of a published definition: all of its versions are in it.
-	// namesPartition has a row for each name.
+	// definitionPrefix begins the partition of a published definition: all of its versions are in
+	// it. namesPartition has a row for each name.
 	definitionPrefix = "definition#"
 	namesPartition   = "definitions"
 	// workersPartition has a row for each worker, by its URL.

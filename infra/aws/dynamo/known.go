@@ -39,7 +39,8 @@ func (s *Store) Noted(ctx context.Context, run, key string) (port.Position, erro
 	if err != nil {
 		return port.Position{}, err
 	}
-	return port.Position{Generation: int(numberOf(r, "generation")), Record: int(numberOf(r, "record"))}, nil
+	return port.Position{Generation: int(numberOf(r, "generation")),
+		Record: int(numberOf(r, "record"))}, nil
 }
 
 // Item is one read of one row.

@@ -30,12 +30,16 @@ func (*sent) SendTasks(context.Context, ...port.Task) error { return nil }
 func TestAMessageReadsNothingOfALongLog(t *testing.T) {
 	s, w, b := metered(t)
 	queue := &sent{}
-	e, err := engine.New(port.Ports{Runs: s.Store, Directory: s.Store, Due: s.Store, Tasks: s.Store, Queue: queue,
-		Clock: system.Clock{}, NewID: rand.Text}, engine.Config{TokenKey: make([]byte, 32), Version: "1",
-		Definitions: []workflow.Definition{workflow.New("w", func(ctx workflow.Context, _ int) (int, error) {
-			_, err := workflow.AwaitSignal(ctx, workflow.NewSignal[string]("go"))
-			return 0, err
-		})}})
+	e, err := engine.New(port.Ports{Runs: s.Store, Directory: s.Store, Due: s.Store, Tasks: s.Store,
+		Queue: queue,
+		Clock: system.Clock{},
+		NewID: rand.Text}, engine.Config{TokenKey: make([]byte, 32),
+		Version: "1",
+		Definitions: []workflow.Definition{workflow.New("w",
+			func(ctx workflow.Context, _ int) (int, error) {
+				_, err := workflow.AwaitSignal(ctx, workflow.NewSignal[string]("go"))
+				return 0, err
+			})}})
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	s.create("long")
@@ -63,9 +67,11 @@ func TestAMessageReadsNothingOfALongLog(t *testing.T) {
 
 	// A record takes it, in the middle of a long log.
 	item := queue.resumes[len(queue.resumes)-1].Carries
-	s.put(&port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 301, Time: began, Author: "a", Events: []history.Event{item.Event}}})
+	s.put(&port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 301, Time: began,
+		Author: "a", Events: []history.Event{item.Event}}})
 	b.since()
-	require.NoError(t, s.Note(t.Context(), "long", []port.Note{{Key: item.Key, Taken: port.Position{Generation: 1, Record: 301}}}))
+	require.NoError(t, s.Note(t.Context(), "long",
+		[]port.Note{{Key: item.Key, Taken: port.Position{Generation: 1, Record: 301}}}))
 	_, writes = b.since()
 	require.InDelta(t, 1, writes, 0, "a note is one write unit")
 	require.NoError(t, s.Delete(t.Context(), "long", []string{item.Key}))

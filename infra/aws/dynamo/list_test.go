@@ -101,8 +101,11 @@ func TestListingIsWhole(t *testing.T) {
 	var all []*port.Summary
 	const many = 36_000
 	for i := range many {
-		summary := &port.Summary{Run: fmt.Sprint("r", i), Generation: 1, Started: time.Unix(int64(random.IntN(many)), 0).UTC(),
-			Status: []history.Status{history.Running, history.Failed, history.Completed}[min(2, random.IntN(20))], Workflow: fmt.Sprint("w", random.IntN(3)/2)}
+		summary := &port.Summary{Run: fmt.Sprint("r", i), Generation: 1,
+			Started: time.Unix(int64(random.IntN(many)), 0).UTC(),
+			Status: []history.Status{history.Running, history.Failed,
+				history.Completed}[min(2, random.IntN(20))],
+			Workflow: fmt.Sprint("w", random.IntN(3)/2)}
 		if random.IntN(8000) == 0 {
 			summary.Workflow = "rare"
 		}

@@ -52,7 +52,8 @@ func (s *Store) Look(ctx context.Context, run string, known port.Position) (*por
 	}
 	if known == port.Newest {
 		view.Records, err = s.newest(ctx, t.log)
-		view.More = len(view.Records) < len(t.log) || len(view.Records) > 0 && view.Records[0].Number > 1
+		view.More = len(view.Records) < len(t.log) || len(view.Records) > 0 &&
+			view.Records[0].Number > 1
 		return view, err
 	}
 	if t.long {
@@ -186,15 +187,20 @@ func (s *Store) page(ctx context.Context, c call, run string, generation, after 
 }
 
 // RecordsBefore is one query.
-func (s *Store) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+func (s *Store) RecordsBefore(
+	ctx context.Context, run string, generation, before int,
+) ([]*history.Record, error) {
 	if generation < 0 || generation > longestNumber || before <= 1 {
 		return nil, nil
 	}
 	out, err := s.query(ctx, call{"records", run}, &dynamodb.QueryInput{
 		KeyConditionExpression: aws.String("pk = :run AND sk BETWEEN :from AND :to"),
-		ExpressionAttributeValues: row{":run": text(partition(run)), ":from": text(logKey(generation, 1)),
-			":to": text(logKey(generation, min(before-1, longestNumber)))},
-		ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true), Limit: aws.Int32(port.NewestRecords),
+		ExpressionAttributeValues: row{":run": text(partition(run)),
+			":from": text(logKey(generation, 1)),
+			":to":   text(logKey(generation, min(before-1, longestNumber)))},
+		ScanIndexForward: aws.Bool(false),
+		ConsistentRead:   aws.Bool(true),
+		Limit:            aws.Int32(port.NewestRecords),
 	})
 	if err != nil {
 		return nil, err
@@ -204,7 +210,8 @@ func (s *Store) RecordsBefore(ctx context.Context, run string, generation, befor
 
 // newest decodes the rows of a log, which come from its end, and gives the records in order.
 func (s *Store) newest(ctx context.Context, rows []row) ([]*history.Record, error) {
-	records, err := s.readRecords(ctx, rows[:min(len(rows), port.NewestRecords)], offload.Codec.DecodeRecordWithCheckpoint)
+	records, err := s.readRecords(ctx, rows[:min(len(rows), port.NewestRecords)],
+		offload.Codec.DecodeRecordWithCheckpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +223,9 @@ func (s *Store) newest(ctx context.Context, rows []row) ([]*history.Record, erro
 type decodeRecord func(c offload.Codec, ctx context.Context, run string, text []byte) (*history.Record, error)
 
 // readRecords decodes records, as many as fit a page.
-func (s *Store) readRecords(ctx context.Context, rows []row, decode decodeRecord) (records []*history.Record, err error) {
+func (s *Store) readRecords(
+	ctx context.Context, rows []row, decode decodeRecord,
+) (records []*history.Record, err error) {
 	bytes := 0
 	for some := range slices.Chunk(rows, decodedAtOnce) {
 		decoded, sizes := make([]*history.Record, len(some)), make([]int, len(some))
@@ -247,7 +256,9 @@ func recordNamed(key string) string {
 }
 
 // readRecord decodes a record, and says how long it is with its payloads.
-func (s *Store) readRecord(ctx context.Context, r row, decode decodeRecord) (rec *history.Record, bytes int, err error) {
+func (s *Store) readRecord(
+	ctx context.Context, r row, decode decodeRecord,
+) (rec *history.Record, bytes int, err error) {
 	places, sealed := &weighing{Places: s.codec.Places}, &seal.Weighing{Codec: s.codec.Seal}
 	codec := s.codec
 	if codec.Places = places; codec.Seal != nil {

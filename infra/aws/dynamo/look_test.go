@@ -30,7 +30,8 @@ func crowded(t *testing.T) (*subject, *wire) {
 
 func TestLongLogBeginsAtItsOlderEnd(t *testing.T) {
 	s, _ := crowded(t)
-	for _, known := range []port.Position{{}, {Generation: 2, Record: 5}, {Generation: 1, Record: 3}} {
+	for _, known := range []port.Position{{}, {Generation: 2, Record: 5},
+		{Generation: 1, Record: 3}} {
 		view := s.look("r", known)
 		require.Len(t, view.Inbox, 41)
 		require.True(t, view.More)
@@ -101,7 +102,8 @@ func lookWhileItGoesOn(t *testing.T, known port.Position, after int) (went bool)
 		require.Equal(t, known.Record+1+i, rec.Number)
 	}
 	if went {
-		require.Equal(t, []int{1, 2}, numbers(s.look("r", port.Position{Generation: 1, Record: 60}).Records))
+		require.Equal(t, []int{1, 2},
+			numbers(s.look("r", port.Position{Generation: 1, Record: 60}).Records))
 	}
 	return went
 }
@@ -120,7 +122,8 @@ func TestManyGenerations(t *testing.T) {
 	require.Empty(t, s.look("r", port.Position{}).Records)
 	require.Empty(t, s.look("r", port.Position{Generation: 29, Record: 5}).Records)
 	s.records("r", 30, 150, nil)
-	for _, known := range []port.Position{{}, {Generation: 3, Record: 2}, {Generation: 31, Record: 1}, {Generation: 30}} {
+	for _, known := range []port.Position{{}, {Generation: 3, Record: 2},
+		{Generation: 31, Record: 1}, {Generation: 30}} {
 		require.Equal(t, upTo(150), numbers(s.look("r", known).Records), fmt.Sprint(known))
 	}
 }
@@ -135,7 +138,9 @@ func TestItemsWithoutARun(t *testing.T) {
 	_, err = s.Look(t.Context(), "r", port.Position{Generation: 1, Record: 2})
 	require.ErrorIs(t, err, port.ErrNoRun)
 	summary, start := newRun("r")
-	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(3, nil), Summary: summary, Next: &start}), port.ErrNoRun)
+	require.ErrorIs(t, s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(3, nil), Summary: summary,
+			Next: &start}), port.ErrNoRun)
 }
 
 func TestPlacesOutOfReach(t *testing.T) {
@@ -155,7 +160,8 @@ func TestNumbersBeyondTheKeys(t *testing.T) {
 	store, _ := open(t, dynamo.Config{})
 	s := &subject{t, store}
 	s.create("r")
-	err := s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1_000_000_000, nil)})
+	err := s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(1_000_000_000, nil)})
 	require.Equal(t, port.TooLarge, port.CodeOf(err))
 	s.put(&port.Commit{Run: "r", Generation: 1, Record: newRecord(999_999_999, nil)})
 	for _, after := range []int{999_999_999, 1 << 40} {

@@ -31,7 +31,8 @@ func TestSameAsMemory(t *testing.T) {
 			}
 			s, config := open(t, dynamo.Config{Client: w})
 			m := memory.New()
-			want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
+			want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m,
+				DeleteClosed: m.DeleteClosed}
 			porttest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}),
 				porttest.Likeness{Seed: seed, Steps: 700, Runs: 8, Large: true, Faults: faults})
 		})

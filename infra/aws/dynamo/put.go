@@ -17,8 +17,9 @@ const absent = "attribute_not_exists(pk)"
 // Put is one conditional write where it puts nothing but a record, which costs one unit per KB; else one transaction, which
 // costs two. A record alone it puts whether there is a run or not.
 //
-// Where the answer to a put is lost and the client repeats it, the put may meet its own record: that is [port.ErrTaken],
-// and the engine knows its own. Generations and records go up to 999,999,999.
+// Where the answer to a put is lost and the client repeats it, the put may meet its own record:
+// that is [port.ErrTaken], and the engine knows its own. Generations and records go up to
+// 999,999,999.
 func (s *Store) Put(ctx context.Context, commit *port.Commit) error {
 	if err := checkNumbers(commit); err != nil {
 		return err

@@ -94,7 +94,8 @@ func (t *transaction) update(update *types.Update, meaning func(there row) error
 }
 
 func (t *transaction) delete(d *types.Delete, meaning func(there row) error) {
-	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Delete: d}), append(t.meaning, meaning)
+	t.writes, t.meaning = append(t.writes, types.TransactWriteItem{Delete: d}),
+		append(t.meaning, meaning)
 }
 
 // commit does a transaction. The client gives each request a token that its own retries repeat, so that an answer that was

@@ -44,7 +44,9 @@ func old(s *subject, run string) *port.Summary {
 	s.put(commit)
 	s.records(run, 2, 2, nil)
 	s.file(run, newResult(1, random(50_000)))
-	require.NoError(s.t, s.SaveTask(s.t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: run, Generation: 1, Seq: 1}}))
+	require.NoError(s.t,
+		s.SaveTask(s.t.Context(),
+			&port.TaskState{TaskKey: port.TaskKey{Run: run, Generation: 1, Seq: 1}}))
 	require.NoError(s.t, s.Block(s.t.Context(), run, &port.Block{Reason: port.ReasonStuck}))
 	return s.end(commit.Summary, 3, began.Add(time.Hour))
 }
@@ -278,7 +280,8 @@ func interruptDeletion(t *testing.T, point int, done bool) (interrupted bool) {
 			_, err = s.Summary(t.Context(), "r")
 			require.ErrorIs(t, err, port.ErrNoRun)
 			require.ErrorIs(t, s.Put(t.Context(), goOn(summary)), port.ErrNoRun)
-			require.ErrorIs(t, s.Block(t.Context(), "r", &port.Block{Reason: port.ReasonStuck}), port.ErrNoRun)
+			require.ErrorIs(t, s.Block(t.Context(), "r", &port.Block{Reason: port.ReasonStuck}),
+				port.ErrNoRun)
 			page, _, err := s.List(t.Context(), port.ListQuery{})
 			require.NoError(t, err)
 			require.Empty(t, page)

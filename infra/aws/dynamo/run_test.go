@@ -20,7 +20,8 @@ import (
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newRun(run string) (*port.Summary, port.Item) {
-	summary := &port.Summary{Run: run, Workflow: "order", Generation: 1, Status: history.Running, Started: began, Input: history.Payload(`{"id":7}`)}
+	summary := &port.Summary{Run: run, Workflow: "order", Generation: 1, Status: history.Running,
+		Started: began, Input: history.Payload(`{"id":7}`)}
 	return summary, newStart(summary)
 }
 
@@ -97,7 +98,8 @@ func (s *subject) end(summary *port.Summary, number int, closed time.Time) *port
 	s.t.Helper()
 	ended := *summary
 	ended.Status, ended.Closed = history.Completed, closed
-	s.put(&port.Commit{Run: summary.Run, Generation: summary.Generation, Record: newRecord(number, nil), Summary: &ended})
+	s.put(&port.Commit{Run: summary.Run, Generation: summary.Generation,
+		Record: newRecord(number, nil), Summary: &ended})
 	return &ended
 }
 
@@ -106,7 +108,8 @@ func goOn(summary *port.Summary) *port.Commit {
 	next := *summary
 	next.Generation, next.Status, next.Closed = summary.Generation+1, history.Running, time.Time{}
 	start := newStart(&next)
-	return &port.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &next, Next: &start}
+	return &port.Commit{Run: summary.Run, Generation: summary.Generation, Summary: &next,
+		Next: &start}
 }
 
 func numbers(records []*history.Record) (all []int) {

@@ -34,7 +34,8 @@ func TestSealedSameAsMemory(t *testing.T) {
 	s, config := open(t, dynamo.Config{Codec: sealing(t, "a")})
 	m := memory.New()
 	want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
-	porttest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}), porttest.Likeness{Steps: 500, Runs: 8, Large: true})
+	porttest.TestSame(t, want, hurried(s, config, &clock{now: began.AddDate(1, 0, 0)}),
+		porttest.Likeness{Steps: 500, Runs: 8, Large: true})
 }
 
 // TestNoValueIsInTheTable writes a marker wherever an author's or a caller's value can be, and looks for it in the table and in
@@ -47,7 +48,8 @@ func TestNoValueIsInTheTable(t *testing.T) {
 				config.Codec = sealing(t, "a")
 			}
 			s, config := open(t, config)
-			porttest.WriteEverywhere(t, porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s}, marker)
+			porttest.WriteEverywhere(t, porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s},
+				marker)
 			places := config.Codec.Places.(*offloadtest.Places)
 			found := places.Count("the-marker") + inTable(t, config, "the-marker")
 			if sealed {
@@ -93,7 +95,8 @@ func TestSealedValuesNeedTheKey(t *testing.T) {
 		require.ErrorIs(t, err, history.ErrUnreadable)
 		require.NotErrorIs(t, err, port.ErrUnavailable)
 		require.ErrorContains(t, err, says)
-		require.NoError(t, other.Block(t.Context(), "everywhere", &port.Block{Reason: port.ReasonUnreadable, Message: err.Error()}))
+		require.NoError(t, other.Block(t.Context(), "everywhere",
+			&port.Block{Reason: port.ReasonUnreadable, Message: err.Error()}))
 	}
 }
 

@@ -30,7 +30,8 @@ func TestShardsCanBeRaised(t *testing.T) {
 	}
 	at := time.Now().Add(time.Hour)
 	require.NoError(t, few.PutDue(t.Context(), timer(at, 1)))
-	require.NoError(t, few.Block(t.Context(), "old1", &port.Block{ID: "b", Reason: port.ReasonStuck}))
+	require.NoError(t, few.Block(t.Context(), "old1",
+		&port.Block{ID: "b", Reason: port.ReasonStuck}))
 
 	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &config.Table})
 	require.NoError(t, err)

@@ -52,11 +52,12 @@ type Config struct {
 	Shards int
 }
 
-// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks] and [port.Catalog]. It may be used by any number of
-// goroutines and processes.
+// Store implements [port.Runs], [port.Directory], [port.Due], [port.Tasks] and [port.Catalog]. It
+// may be used by any number of goroutines and processes.
 //
-// A method blocks for as long as its requests take and no longer than its context lives. What DynamoDB did not do, or did
-// not say, is [port.ErrUnavailable]; it may have been done all the same.
+// A method blocks for as long as its requests take and no longer than its context lives. What
+// DynamoDB did not do, or did not say, is [port.ErrUnavailable]; it may have been done all the
+// same.
 type Store struct {
 	client Client
 	table  string

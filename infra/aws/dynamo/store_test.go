@@ -36,7 +36,8 @@ func stores(s *dynamo.Store, config dynamo.Config) porttest.Stores {
 		_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &config.Table, Item: out.Item})
 		require.NoError(t, err)
 	}
-	return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Catalog: s, Workers: s, DeleteClosed: s.DeleteClosed,
+	return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Catalog: s, Workers: s,
+		DeleteClosed: s.DeleteClosed,
 		TamperRecord: func(t *testing.T, run string, generation, number int, change func([]byte) []byte) {
 			t.Helper()
 			tamper(t, run, fmt.Sprintf("log#%09d#%09d", generation, number), change)

@@ -53,7 +53,9 @@ func (s *Store) readListed(ctx context.Context, r row) (*port.Summary, error) {
 	return summary.LeaveOut(port.LongestListed), nil
 }
 
-func (s *Store) readSummaryBy(ctx context.Context, r row, decode func(context.Context, string, []byte) (*port.Summary, error)) (*port.Summary, error) {
+func (s *Store) readSummaryBy(
+	ctx context.Context, r row, decode func(context.Context, string, []byte) (*port.Summary, error),
+) (*port.Summary, error) {
 	var summary *port.Summary
 	text, err := content(ctx, s.codec, r)
 	if err == nil {
@@ -73,7 +75,8 @@ func (s *Store) readSummaryBy(ctx context.Context, r row, decode func(context.Co
 
 // besideSummary gives what a row says of a summary beside its body.
 func besideSummary(r row) *port.Summary {
-	summary := &port.Summary{Run: runOf(r), Workflow: textOf(r, "workflow"), Generation: int(numberOf(r, "generation")), Status: history.Status(textOf(r, "status"))}
+	summary := &port.Summary{Run: runOf(r), Workflow: textOf(r, "workflow"),
+		Generation: int(numberOf(r, "generation")), Status: history.Status(textOf(r, "status"))}
 	started, _, _ := strings.Cut(textOf(r, "started"), "#")
 	summary.Started, _ = time.Parse(sortableTime, started) // the zero time, if that is damaged, too
 	if summary.Status.Closed() {

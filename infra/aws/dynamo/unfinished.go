@@ -77,7 +77,9 @@ func parseScanned(cursor string) (p scanned, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil || p.PK == "" || p.SK == "" || max(len(p.PK), len(p.SK)) > longestKey {
-		return p, &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
+		return p, &port.Error{Code: port.Invalid,
+			Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page "+
+				"before", cursor)}
 	}
 	return p, nil
 }

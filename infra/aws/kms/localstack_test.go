@@ -51,5 +51,6 @@ func TestOnLocalStack(t *testing.T) {
 		return err != nil
 	}, time.Minute, time.Millisecond)
 	_, err = keys("runs").Open(t.Context(), "r", sealed)
-	require.ErrorIs(t, err, port.ErrUnavailable, "until the key is deleted for good, it can be brought back")
+	require.ErrorIs(t, err, port.ErrUnavailable, "until the key is deleted for good, it can be "+
+		"brought back")
 }

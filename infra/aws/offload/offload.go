@@ -22,21 +22,23 @@ const Longest = 32 << 10
 
 // Places keep what is too long to be stored where it is used.
 type Places interface {
-	// Keep keeps data for a run, and gives its place. The same data of the same run has one place, and is sent there once.
-	// An error wraps [port.ErrUnavailable] where another attempt may do better.
+	// Keep keeps data for a run, and gives its place. The same data of the same run has one place,
+	// and is sent there once. An error wraps [port.ErrUnavailable] where another attempt may do
+	// better.
 	Keep(ctx context.Context, run string, data []byte) (place string, err error)
 	// Renew keeps data again that Keep has kept, whatever is remembered of it: all of a run may have been forgotten meanwhile,
 	// and the run begun anew under the same id.
 	Renew(ctx context.Context, run string, data []byte) error
-	// Fetch gives what is kept at a place. The caller must not change it. An error wraps [port.ErrUnavailable] where another
-	// attempt may do better.
+	// Fetch gives what is kept at a place. The caller must not change it. An error wraps
+	// [port.ErrUnavailable] where another attempt may do better.
 	Fetch(ctx context.Context, place string) ([]byte, error)
 	// Forget deletes all that is kept for a run.
 	Forget(ctx context.Context, run string) error
 }
 
-// Codec encodes and decodes. It is safe for concurrent use. An error in encoding is that of [Places] or of the seal; one in decoding
-// wraps [port.ErrUnavailable] if those did not answer, else [history.ErrUnreadable].
+// Codec encodes and decodes. It is safe for concurrent use. An error in encoding is that of
+// [Places] or of the seal; one in decoding wraps [port.ErrUnavailable] if those did not answer,
+// else [history.ErrUnreadable].
 type Codec struct {
 	Places Places
 	// Seal seals every value, before it is kept anywhere. Nil: none is sealed.
@@ -54,7 +56,9 @@ func (c Codec) DecodeRecord(ctx context.Context, run string, text []byte) (*hist
 }
 
 // DecodeRecordWithCheckpoint reads it back with its checkpoint.
-func (c Codec) DecodeRecordWithCheckpoint(ctx context.Context, run string, text []byte) (*history.Record, error) {
+func (c Codec) DecodeRecordWithCheckpoint(
+	ctx context.Context, run string, text []byte,
+) (*history.Record, error) {
 	return decode(ctx, c, run, text, (*history.Decoder).RecordWithCheckpoint)
 }
 
@@ -80,7 +84,9 @@ func (c Codec) DecodeCommand(ctx context.Context, run string, text []byte) (hist
 
 // EncodeSummary gives the stored form of a summary.
 func (c Codec) EncodeSummary(ctx context.Context, s *port.Summary) ([]byte, error) {
-	return c.encode(ctx, s.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeSummary(e, s) })
+	return c.encode(ctx, s.Run, func(e history.Encoder) ([]byte, error) {
+		return port.EncodeSummary(e, s)
+	})
 }
 
 // DecodeSummary reads it back.
@@ -106,7 +112,9 @@ func (c Codec) DecodeListed(ctx context.Context, run string, text []byte) (*port
 
 // EncodeBlock gives the stored form of a run's block.
 func (c Codec) EncodeBlock(ctx context.Context, run string, block *port.Block) ([]byte, error) {
-	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) { return port.EncodeBlock(e, block) })
+	return c.encode(ctx, run, func(e history.Encoder) ([]byte, error) {
+		return port.EncodeBlock(e, block)
+	})
 }
 
 // DecodeBlock reads it back.
@@ -116,7 +124,9 @@ func (c Codec) DecodeBlock(ctx context.Context, run string, text []byte) (*port.
 
 // EncodeTask gives the stored form of what is known of an activity under way.
 func (c Codec) EncodeTask(ctx context.Context, state *port.TaskState) ([]byte, error) {
-	return c.encode(ctx, state.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeTask(e, state) })
+	return c.encode(ctx, state.Run, func(e history.Encoder) ([]byte, error) {
+		return port.EncodeTask(e, state)
+	})
 }
 
 // DecodeTask reads it back.
@@ -126,11 +136,15 @@ func (c Codec) DecodeTask(ctx context.Context, run string, text []byte) (*port.T
 
 // EncodeDefinition gives the stored form of a published definition.
 func (c Codec) EncodeDefinition(ctx context.Context, definition *port.Definition) ([]byte, error) {
-	return c.encode(ctx, definition.Key(), func(e history.Encoder) ([]byte, error) { return port.EncodeDefinition(e, definition) })
+	return c.encode(ctx, definition.Key(), func(e history.Encoder) ([]byte, error) {
+		return port.EncodeDefinition(e, definition)
+	})
 }
 
 // DecodeDefinition reads it back.
-func (c Codec) DecodeDefinition(ctx context.Context, name string, text []byte) (*port.Definition, error) {
+func (c Codec) DecodeDefinition(
+	ctx context.Context, name string, text []byte,
+) (*port.Definition, error) {
 	return decode(ctx, c, (&port.Definition{Name: name}).Key(), text, port.DecodeDefinition)
 }
 
@@ -236,7 +250,8 @@ func decode[T any](ctx context.Context, c Codec, run string, text []byte, read f
 
 // unreadable sorts an error in fetching: if another attempt would not help, it is what is stored that cannot be read.
 func unreadable(err error) error {
-	if errors.Is(err, port.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, history.ErrUnreadable) {
+	if errors.Is(err, port.ErrUnavailable) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, history.ErrUnreadable) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", history.ErrUnreadable, err)

@@ -58,8 +58,12 @@ func TestLongPayloadsAreKeptElsewhere(t *testing.T) {
 func TestSummary(t *testing.T) {
 	places := offloadtest.New()
 	codec := offload.Codec{Places: places}
-	summary := &port.Summary{Run: "r", Workflow: "w", Generation: 2, Status: history.Failed, Started: time.Date(2026, 1, 1, 0, 0, 0, 9, time.UTC),
-		Input: value(40_000, 1), Result: value(40_000, 2), State: history.Payload(`"<&>"`), Failure: &history.Failure{FailureKind: history.Application, Message: "m"},
+	summary := &port.Summary{Run: "r", Workflow: "w", Generation: 2, Status: history.Failed,
+		Started:    time.Date(2026, 1, 1, 0, 0, 0, 9, time.UTC),
+		Input:      value(40_000, 1),
+		Result:     value(40_000, 2),
+		State:      history.Payload(`"<&>"`),
+		Failure:    &history.Failure{FailureKind: history.Application, Message: "m"},
 		Attributes: history.Attributes{"a": history.Payload(`1`)}}
 	text, err := codec.EncodeSummary(t.Context(), summary)
 	require.NoError(t, err)

@@ -167,5 +167,6 @@ func (p *Payloads) failed(verb, place string, err error) error {
 	if missing := (*types.NoSuchKey)(nil); errors.As(err, &missing) {
 		return fmt.Errorf("%w: payload %s is not in bucket %s: something other than Reprise has deleted it", history.ErrUnreadable, place, p.bucket)
 	}
-	return fmt.Errorf("%w: S3 did not %s %s in bucket %s: %w", port.ErrUnavailable, verb, place, p.bucket, err)
+	return fmt.Errorf("%w: S3 did not %s %s in bucket %s: %w", port.ErrUnavailable, verb, place,
+		p.bucket, err)
 }

@@ -99,7 +99,8 @@ func TestTasksComeThrough(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, m, got)
 	}
-	requireAll(t, r, port.Task{}, history.Attempt{}, history.Failure{}, history.ScheduleActivity{}, history.ActivityOptions{}, history.RetryPolicy{})
+	requireAll(t, r, port.Task{}, history.Attempt{}, history.Failure{}, history.ScheduleActivity{},
+		history.ActivityOptions{}, history.RetryPolicy{})
 }
 
 // requireAll: the random values reached every field of these.
@@ -125,16 +126,23 @@ func TestBodiesStay(t *testing.T) {
 	start := &history.Started{Generation: 1, Workflow: "order", Input: history.Payload(`5`), Seed: 7}
 	history.File(start, "f2")
 	resumes := []port.Resume{{Run: "r"}, {Run: "r 2", Unblocks: "b1"},
-		{Run: "r", Carries: &port.Item{Key: "mail#s-1", Event: signal, Stamp: at.UnixNano(), Durable: true}},
+		{Run: "r", Carries: &port.Item{Key: "mail#s-1", Event: signal, Stamp: at.UnixNano(),
+			Durable: true}},
 		{Run: "r", Carries: &port.Item{Key: "start#1", Event: start, Stamp: 1, Durable: true},
-			Creates: &port.Summary{Run: "r", Workflow: "order", Generation: 1, Status: history.Running, Started: at, Input: history.Payload(`5`)}}}
+			Creates: &port.Summary{Run: "r", Workflow: "order", Generation: 1,
+				Status: history.Running, Started: at, Input: history.Payload(`5`)}}}
 	require.NoError(t, q.SendResumes(t.Context(), resumes...))
 
 	command := &history.ScheduleActivity{Activity: "charge", Input: history.Payload(`{"to":1}`), Options: history.ActivityOptions{StartToClose: time.Minute}}
 	command.Number(3)
-	tasks := []port.Task{{Run: "r", Generation: 2, Command: command, Scheduled: at, Sent: at.Add(time.Second), Attempt: 1},
-		{Run: "r", Generation: 2, Command: command, Scheduled: at, Sent: at.Add(time.Second), Attempt: 2, Expire: true,
-			Failed: []history.Attempt{{Number: 1, Started: at, Ended: at.Add(time.Second), Worker: "w", Failure: &history.Failure{FailureKind: history.Application, Type: "declined", Message: "no"}}}}}
+	tasks := []port.Task{{Run: "r", Generation: 2, Command: command, Scheduled: at,
+		Sent: at.Add(time.Second), Attempt: 1},
+		{Run: "r", Generation: 2, Command: command, Scheduled: at, Sent: at.Add(time.Second),
+			Attempt: 2, Expire: true,
+			Failed: []history.Attempt{{Number: 1, Started: at, Ended: at.Add(time.Second),
+				Worker: "w",
+				Failure: &history.Failure{FailureKind: history.Application, Type: "declined",
+					Message: "no"}}}}}
 	require.NoError(t, q.SendTasks(t.Context(), tasks...))
 
 	var bodies strings.Builder

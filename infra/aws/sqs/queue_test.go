@@ -75,8 +75,10 @@ func TestPlainResumesAreSentOnce(t *testing.T) {
 	require.NoError(t, q.SendResumes(t.Context()))
 	require.Zero(t, s.requests, "nothing to send is no request")
 	later := port.Resume{Run: "a", Delay: time.Second}
-	require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "a"}, port.Resume{Run: "b"}, port.Resume{Run: "a"}, later, later,
-		firing("a", 0), firing("a", 0), port.Resume{Run: "a", Unblocks: "b"}, port.Resume{Run: "a", Unblocks: "b"}))
+	require.NoError(t, q.SendResumes(t.Context(), port.Resume{Run: "a"}, port.Resume{Run: "b"},
+		port.Resume{Run: "a"}, later, later,
+		firing("a", 0), firing("a", 0), port.Resume{Run: "a", Unblocks: "b"}, port.Resume{Run: "a",
+			Unblocks: "b"}))
 	require.Equal(t, []string{"a", "b", "a", "a", "a", "a", "a"}, resumed(t, q, s))
 	require.Equal(t, `{"v":1,"run":"a"}`, s.queues["resumes"][0].body)
 }

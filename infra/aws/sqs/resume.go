@@ -67,20 +67,25 @@ func (q *Queue) DecodeResume(ctx context.Context, body string) (port.Resume, err
 	if c := read.Carries; c != nil {
 		event, err := q.codec.DecodeEvent(ctx, read.Run, c.Event)
 		if err != nil {
-			return port.Resume{}, fmt.Errorf("the event that a resume of run %q carries: %w", read.Run, err)
+			return port.Resume{}, fmt.Errorf("the event that a resume of run %q carries: %w",
+				read.Run, err)
 		}
 		if c.Key == "" {
-			return port.Resume{}, unreadable("resume", body, errors.New("what it carries has no key"))
+			return port.Resume{},
+				unreadable("resume", body, errors.New("what it carries has no key"))
 		}
 		m.Carries = &port.Item{Key: c.Key, Event: event, Stamp: c.Stamp, Durable: c.Durable}
 	}
 	if read.Creates != nil {
 		summary, err := q.codec.DecodeSummary(ctx, read.Run, read.Creates)
 		if err != nil {
-			return port.Resume{}, fmt.Errorf("the summary that goes with a start of run %q: %w", read.Run, err)
+			return port.Resume{}, fmt.Errorf("the summary that goes with a start of run %q: %w",
+				read.Run, err)
 		}
 		if summary.Run != read.Run || m.Carries == nil {
-			return port.Resume{}, unreadable("resume", body, errors.New("it creates run "+strconv.Quote(summary.Run)+", and does not carry its start"))
+			return port.Resume{},
+				unreadable("resume", body,
+					errors.New("it creates run "+strconv.Quote(summary.Run)+", and does not carry its start"))
 		}
 		m.Creates = summary
 	}

@@ -25,7 +25,8 @@ func TestNoValueIsInAMessage(t *testing.T) {
 			q := sqs.New(sqs.Config{Client: s, Resumes: "resumes", Tasks: "tasks", Codec: offload.Codec{Places: places, Seal: seals}})
 			value := history.Payload(`"` + text + `"`)
 			start := &history.Started{Generation: 1, Workflow: "order", Input: value}
-			resume := port.Resume{Run: "r", Carries: &port.Item{Key: start.Key(1), Event: start}, Creates: &port.Summary{Run: "r", Workflow: "order", Generation: 1, Input: value}}
+			resume := port.Resume{Run: "r", Carries: &port.Item{Key: start.Key(1), Event: start},
+				Creates: &port.Summary{Run: "r", Workflow: "order", Generation: 1, Input: value}}
 			task := newTask("r", value)
 			task.Failed = []history.Attempt{{Number: 1, Failure: &history.Failure{FailureKind: history.Application, Message: text, Details: value}}}
 			require.NoError(t, q.SendResumes(t.Context(), resume))

@@ -58,8 +58,10 @@ func (q *Queue) DecodeTask(ctx context.Context, body string) (port.Task, error) 
 	if err := q.open(ctx, "task", body, &read); err != nil {
 		return port.Task{}, err
 	}
-	if read.Run == "" || read.Generation < 1 || read.Origin < 0 || read.Attempt < 1 || read.Command == nil {
-		return port.Task{}, unreadable("task", body, errors.New("it does not name a run, its generation, a command and an attempt"))
+	if read.Run == "" || read.Generation < 1 || read.Origin < 0 || read.Attempt < 1 ||
+		read.Command == nil {
+		return port.Task{}, unreadable("task", body,
+			errors.New("it does not name a run, its generation, a command and an attempt"))
 	}
 	command, err := q.codec.DecodeCommand(ctx, read.Run, read.Command)
 	if err != nil {
@@ -67,18 +69,23 @@ func (q *Queue) DecodeTask(ctx context.Context, body string) (port.Task, error) 
 	}
 	schedule, ok := command.(*history.ScheduleActivity)
 	if !ok {
-		return port.Task{}, unreadable("task", body, fmt.Errorf("a command of kind %s is no task", command.Kind()))
+		return port.Task{}, unreadable("task", body, fmt.Errorf("a command of kind %s is no task",
+			command.Kind()))
 	}
 	for _, at := range []time.Time{read.Scheduled.UTC(), read.Sent.UTC()} {
-		if at.Year() < 0 || at.Year() > 9999 { // another time zone's New Year's Eve: it could not be sent again
-			return port.Task{}, unreadable("task", body, fmt.Errorf("the time %s is of no year from 0 to 9999", at))
+		// another time zone's New Year's Eve: it could not be sent again
+		if at.Year() < 0 || at.Year() > 9999 {
+			return port.Task{}, unreadable("task", body,
+				fmt.Errorf("the time %s is of no year from 0 to 9999", at))
 		}
 	}
-	t := port.Task{Run: read.Run, Generation: read.Generation, Origin: read.Origin, Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
+	t := port.Task{Run: read.Run, Generation: read.Generation, Origin: read.Origin,
+		Command: schedule, Scheduled: read.Scheduled.UTC(), Sent: read.Sent.UTC(),
 		Attempt: read.Attempt, Expire: read.Expire}
 	if read.Failed != nil {
 		if t.Failed, err = q.decodeFailed(ctx, read.Run, read.Failed); err != nil {
-			return port.Task{}, fmt.Errorf("the failed attempts of a task of run %q: %w", read.Run, err)
+			return port.Task{}, fmt.Errorf("the failed attempts of a task of run %q: %w",
+				read.Run, err)
 		}
 	}
 	return t, nil

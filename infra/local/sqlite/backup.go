@@ -21,7 +21,8 @@ type backup struct {
 	broken  bool // the connection is gone that it copied from
 }
 
-var errBroken = fault("the backup ended early, since the database was opened again: begin another one", port.ErrUnavailable)
+var errBroken = fault("the backup ended early, since the database was opened again: begin "+
+	"another one", port.ErrUnavailable)
 
 // Backup copies the store while it is in use, and gives the copy: a database that [Open] opens,
 // with all that was accepted before the call. The file has no name any more, and is gone once it is
@@ -34,7 +35,8 @@ func (s *Store) Backup(ctx context.Context) (_ *os.File, err error) {
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(s.file), ".reprise-backup-*")
 	if err != nil {
-		return nil, fault("no place was found for a backup beside %s", s.file, port.ErrUnavailable, err)
+		return nil, fault("no place was found for a backup beside %s", s.file,
+			port.ErrUnavailable, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	file := filepath.Join(folder, "reprise.db")

@@ -67,11 +67,13 @@ func TestABackupWhoseConnectionFails(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	fails := s.FailBackup(func() {
 		failOnce("flush")
-		require.Error(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
+		require.Error(t, s.Put(t.Context(),
+			&port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
 	})
 	require.ErrorIs(t, fails, port.ErrUnavailable)
 	require.ErrorContains(t, fails, "begin another one")
-	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(2)}))
+	require.NoError(t, s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(2)}))
 	copied, err := s.Backup(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, copied.Close())

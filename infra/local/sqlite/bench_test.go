@@ -66,7 +66,8 @@ func BenchmarkLone(b *testing.B) {
 	require.NoError(b, s.Create(b.Context(), summary, start))
 	b.ResetTimer()
 	for n := range b.N {
-		if err := s.Put(b.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n + 1)}); err != nil {
+		if err := s.Put(b.Context(),
+			&port.Commit{Run: "r", Generation: 1, Record: newRecord(n + 1)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -80,12 +81,14 @@ func BenchmarkLook(b *testing.B) {
 			for i := range runs {
 				summary, start := newRun(fmt.Sprint("r", i))
 				require.NoError(b, s.Create(b.Context(), summary, start))
-				require.NoError(b, s.Put(b.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1)}))
+				require.NoError(b, s.Put(b.Context(), &port.Commit{Run: summary.Run, Generation: 1,
+					Record: newRecord(1)}))
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
-				if _, err := s.Look(b.Context(), fmt.Sprint("r", i%runs), port.Position{Generation: 1, Record: 1}); err != nil {
+				if _, err := s.Look(b.Context(), fmt.Sprint("r", i%runs),
+					port.Position{Generation: 1, Record: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -112,7 +115,8 @@ func BenchmarkList(b *testing.B) {
 		})
 	}
 	all.Wait()
-	for name, query := range map[string]port.ListQuery{"page": {}, "scan": {Attributes: history.Attributes{"rare": history.Payload("true")}}} {
+	for name, query := range map[string]port.ListQuery{"page": {},
+		"scan": {Attributes: history.Attributes{"rare": history.Payload("true")}}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, _, err := s.List(b.Context(), query); err != nil {
@@ -126,7 +130,8 @@ func BenchmarkList(b *testing.B) {
 func newRun(id string) (*port.Summary, port.Item) {
 	event := &history.Started{Generation: 1, Workflow: "order", Input: history.Payload(`{"id":7}`), Seed: 7}
 	history.File(event, "filing-of-the-start")
-	return &port.Summary{Run: id, Workflow: "order", Generation: 1, Status: history.Running, Started: began, Input: history.Payload(`{"id":7}`)},
+	return &port.Summary{Run: id, Workflow: "order", Generation: 1, Status: history.Running,
+			Started: began, Input: history.Payload(`{"id":7}`)},
 		port.Item{Key: event.Key(1), Event: event, Stamp: 1, Durable: true}
 }
 

@@ -24,9 +24,10 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 	if err != nil {
 		return err
 	}
-	source, err := seal.Encode(ctx, s.options.Codec, definition.Key(), func(e history.Encoder) ([]byte, error) {
-		return port.EncodeDefinition(e, definition)
-	})
+	source, err := seal.Encode(ctx, s.options.Codec, definition.Key(),
+		func(e history.Encoder) ([]byte, error) {
+			return port.EncodeDefinition(e, definition)
+		})
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,8 @@ func (s *Store) PutDefinition(ctx context.Context, definition *port.Definition) 
 		n, err := db.exec(putDefinition, definition.Name, int64(definition.Version),
 			string(definition.Status), about, source, definition.Hash)
 		if err == nil && n == 0 {
-			return fmt.Errorf("version %d of definition %q: %w", definition.Version, definition.Name, port.ErrTaken)
+			return fmt.Errorf("version %d of definition %q: %w", definition.Version,
+				definition.Name, port.ErrTaken)
 		}
 		return err
 	}))
@@ -47,7 +49,9 @@ const putDefinition = `INSERT INTO definition(name, version, status, about, sour
 	WHERE status = 'deleted' AND json_extract(CAST(about AS TEXT), '$.hash') = ?`
 
 // SetDefinitionStatus flushes.
-func (s *Store) SetDefinitionStatus(ctx context.Context, name string, version int, status port.DefinitionStatus) error {
+func (s *Store) SetDefinitionStatus(
+	ctx context.Context, name string, version int, status port.DefinitionStatus,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -94,7 +98,8 @@ func (s *Store) FindDefinition(
 	where, args := " WHERE name = ? AND version = ? AND status <> 'deleted'", []any{name,
 		int64(version)}
 	if version == 0 {
-		where, args = " WHERE name = ? AND status = ? ORDER BY version DESC LIMIT 1", []any{name, string(port.DefinitionPublished)}
+		where, args = " WHERE name = ? AND status = ? ORDER BY version DESC LIMIT 1",
+			[]any{name, string(port.DefinitionPublished)}
 	}
 	found, err := s.abouts(ctx, where, args...)
 	if err != nil {
@@ -106,7 +111,9 @@ func (s *Store) FindDefinition(
 	return found[0], nil
 }
 
-func (s *Store) Definition(ctx context.Context, name string, version int) (*port.Definition, error) {
+func (s *Store) Definition(
+	ctx context.Context, name string, version int,
+) (*port.Definition, error) {
 	var status string
 	var text []byte
 	err := s.read(ctx, func(db *connection) error {
@@ -123,9 +130,10 @@ func (s *Store) Definition(ctx context.Context, name string, version int) (*port
 		return nil, err
 	}
 	key := (&port.Definition{Name: name}).Key()
-	definition, err := seal.Decode(ctx, s.options.Codec, key, &history.Decoder{}, func(d *history.Decoder) (*port.Definition, error) {
-		return port.DecodeDefinition(d, text)
-	})
+	definition, err := seal.Decode(ctx, s.options.Codec, key, &history.Decoder{},
+		func(d *history.Decoder) (*port.Definition, error) {
+			return port.DecodeDefinition(d, text)
+		})
 	if err == nil {
 		definition.Status = port.DefinitionStatus(status)
 	}
@@ -137,13 +145,16 @@ func (s *Store) Versions(ctx context.Context, name string) ([]*port.Definition, 
 }
 
 // abouts reads what versions are, without their sources.
-func (s *Store) abouts(ctx context.Context, where string, args ...any) (all []*port.Definition, err error) {
+func (s *Store) abouts(
+	ctx context.Context, where string, args ...any,
+) (all []*port.Definition, err error) {
 	var unreadable error
 	err = s.read(ctx, func(db *connection) error {
 		return db.rows("SELECT status, about FROM definition"+where, func(row []driver.Value) bool {
 			about := &port.Definition{}
 			if err := json.Unmarshal(blob(row[1]), about); err != nil {
-				unreadable = fmt.Errorf("%w: a version of a definition: %w", history.ErrUnreadable, err)
+				unreadable = fmt.Errorf("%w: a version of a definition: %w",
+					history.ErrUnreadable, err)
 				return false
 			}
 			about.Status = port.DefinitionStatus(row[0].(string))

@@ -24,7 +24,8 @@ func TestConcurrentWritersShareFlushes(t *testing.T) {
 				return
 			}
 			for n := range 20 {
-				assert.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(n + 1)}))
+				assert.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1,
+					Record: newRecord(n + 1)}))
 			}
 		})
 	}
@@ -39,9 +40,11 @@ func TestDeletionsRideAlong(t *testing.T) {
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	flushes := s.Flushes()
 	require.NoError(t, s.Delete(t.Context(), "r", []string{start.Key}))
-	require.NoError(t, s.SaveTask(t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1}}))
+	require.NoError(t, s.SaveTask(t.Context(),
+		&port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1}}))
 	require.Equal(t, flushes, s.Flushes())
-	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
+	require.NoError(t, s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
 	require.Equal(t, flushes+1, s.Flushes(), "all three in one")
 }
 

@@ -108,14 +108,16 @@ func writeRun(s *sqlite.Store, run string) error {
 		return err
 	}
 	for n := 1; n <= 20; n++ {
-		if err := s.Put(ctx, &port.Commit{Run: run, Generation: 1, Record: newRecord(n)}); err != nil {
+		if err := s.Put(ctx,
+			&port.Commit{Run: run, Generation: 1, Record: newRecord(n)}); err != nil {
 			return err
 		}
 		mail := "-"
 		if n%3 == 0 {
 			mail = fmt.Sprint(n)
 			event := history.NewSignal(mail, "go", nil)
-			if _, _, err := s.File(ctx, run, port.Item{Key: event.Key(1), Event: event, Durable: true}); err != nil {
+			if _, _, err := s.File(ctx, run, port.Item{Key: event.Key(1), Event: event,
+				Durable: true}); err != nil {
 				return err
 			}
 		}

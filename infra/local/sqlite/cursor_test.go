@@ -19,7 +19,9 @@ func FuzzCursor(f *testing.F) {
 	for i := range 5 {
 		run := fmt.Sprint("r", i)
 		start := &history.Started{Generation: 1, Workflow: "w"}
-		require.NoError(f, s.Create(f.Context(), &port.Summary{Run: run, Workflow: "w", Generation: 1, Status: history.Running, Started: time.Unix(int64(i), 5)},
+		require.NoError(f, s.Create(f.Context(),
+			&port.Summary{Run: run, Workflow: "w", Generation: 1, Status: history.Running,
+				Started: time.Unix(int64(i), 5)},
 			port.Item{Key: start.Key(1), Event: start, Durable: true}))
 	}
 	_, cursor, err := s.List(f.Context(), port.ListQuery{Limit: 2})

@@ -22,8 +22,11 @@ const (
 // Status, workflow and blocked runs have an index each. List compares attributes and versions with
 // the rows that the index gives. A page holds at most 1,000 runs and about 4 MB: it may be shorter
 // than the limit.
-func (s *Store) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
-	l := &listing{query: query, at: spot{math.MaxInt64, math.MaxInt64}, limit: min(query.Limit, maxPage)}
+func (s *Store) List(
+	ctx context.Context, query port.ListQuery,
+) (page []*port.Summary, next string, err error) {
+	l := &listing{query: query, at: spot{math.MaxInt64, math.MaxInt64},
+		limit: min(query.Limit, maxPage)}
 	if l.limit <= 0 {
 		l.limit = defaultPage
 	}
@@ -90,8 +93,11 @@ type spot struct{ started, number int64 }
 func (p spot) String() string { return fmt.Sprintf("%d.%d", p.started, p.number) }
 
 func parseSpot(cursor string) (p spot, err error) {
-	if _, err := fmt.Sscanf(cursor, "%d.%d", &p.started, &p.number); err != nil || p.String() != cursor {
-		return p, &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before", cursor)}
+	if _, err := fmt.Sscanf(cursor, "%d.%d", &p.started, &p.number); err != nil ||
+		p.String() != cursor {
+		return p, &port.Error{Code: port.Invalid,
+			Message: fmt.Sprintf("%.100q is no cursor of a listing: take it from the page before",
+				cursor)}
 	}
 	return p, nil
 }

@@ -59,7 +59,8 @@ func (s *Store) DueBefore(ctx context.Context, before time.Time) (due []port.Due
 			ORDER BY second, nanosecond, run, generation, seq LIMIT ?`, func(row []driver.Value) bool {
 			key := dueKey{row[0].(int64), row[1].(int64), row[2].(string), int(row[3].(int64)), row[4].(int64)}
 			if _, gone := deleted[key]; !gone {
-				due = append(due, port.DueTimer{At: time.Unix(key.second, key.nanosecond).UTC(), Run: key.run, Generation: key.generation, Seq: key.seq})
+				due = append(due, port.DueTimer{At: time.Unix(key.second, key.nanosecond).UTC(),
+					Run: key.run, Generation: key.generation, Seq: key.seq})
 			}
 			return len(due) < duePage
 		}, bound, int64(duePage+len(deleted)))

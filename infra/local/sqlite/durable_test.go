@@ -36,7 +36,8 @@ var accepted = []struct {
 		return s.PutDue(ctx, port.DueTimer{Run: "r", Generation: 1, Seq: 1})
 	}},
 	{"save a task that waits", func(ctx context.Context, s *sqlite.Store) error {
-		return s.SaveTask(ctx, &port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1}, Pending: true})
+		return s.SaveTask(ctx,
+			&port.TaskState{TaskKey: port.TaskKey{Run: "r", Generation: 1, Seq: 1}, Pending: true})
 	}},
 	{"cancel a task", func(ctx context.Context, s *sqlite.Store) error {
 		return s.CancelTask(ctx, port.TaskKey{Run: "r", Generation: 1, Seq: 1})
@@ -71,11 +72,13 @@ func TestAWriteThatDoesNotReachTheDiskIsNotAccepted(t *testing.T) {
 			s := begun(t)
 			for _, w := range accepted {
 				failOnce(what)
-				require.ErrorIs(t, w.write(t.Context(), s), port.ErrUnavailable, "%s was accepted", w.name)
+				require.ErrorIs(t, w.write(t.Context(), s), port.ErrUnavailable,
+					"%s was accepted", w.name)
 				require.Nil(t, disk.fails.Load(), "the disk did fail")
 				err := w.write(t.Context(), s)
 				if what == "flush" && (w.name == "create" || w.name == "put") && err != nil {
-					require.ErrorIs(t, err, port.ErrTaken, "a commit whose flush failed may be there all the same")
+					require.ErrorIs(t, err, port.ErrTaken, "a commit whose flush failed may be "+
+						"there all the same")
 					continue
 				}
 				require.NoError(t, err, w.name)

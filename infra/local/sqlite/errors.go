@@ -15,8 +15,8 @@ var (
 	errMistyped = errors.New("a column has a value of another type than it was given")
 )
 
-// Error says which file, what happened, and what to do. errors.Is finds [port.ErrUnavailable] in it where trying again
-// may help.
+// Error says which file, what happened, and what to do. errors.Is finds [port.ErrUnavailable] in it
+// where trying again may help.
 type Error struct {
 	message string
 	causes  []error
@@ -55,19 +55,24 @@ func explain(file string, err error) error {
 	}
 	switch primary(err) {
 	case sqlite3.SQLITE_FULL:
-		return fault("%s: the disk is full, nothing was stored: free some space, and it goes on by itself", file, port.ErrUnavailable, err)
+		return fault("%s: the disk is full, nothing was stored: free some space, and it goes on "+
+			"by itself", file, port.ErrUnavailable, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fault("%s is in use by another process: stop that one, or choose another file", file, port.ErrUnavailable, err)
+		return fault("%s is in use by another process: stop that one, or choose another file", file,
+			port.ErrUnavailable, err)
 	case sqlite3.SQLITE_NOTADB:
 		return fault("%s is no database: choose another file, or move it away", file, err)
 	case sqlite3.SQLITE_CORRUPT:
 		return damaged(file, err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH:
-		return fault("%s cannot be opened for writing: check the permissions of the file and of its folder", file, port.ErrUnavailable, err)
+		return fault("%s cannot be opened for writing: check the permissions of the file and of "+
+			"its folder", file, port.ErrUnavailable, err)
 	case sqlite3.SQLITE_TOOBIG:
-		return &port.Error{Code: port.TooLarge, Message: "over SQLite's limit of 1 GB for one value: pass a reference to it instead"}
+		return &port.Error{Code: port.TooLarge, Message: "over SQLite's limit of 1 GB for one " +
+			"value: pass a reference to it instead"}
 	case sqlite3.SQLITE_NOMEM:
-		return fault("%s: out of memory, nothing was stored: give the process more, or the machine less to do", file, port.ErrUnavailable, err)
+		return fault("%s: out of memory, nothing was stored: give the process more, or the "+
+			"machine less to do", file, port.ErrUnavailable, err)
 	}
 	return fault("%s: the disk failed (%s), nothing is known to be stored: check the disk; it goes on by itself",
 		file, cause.Error(), port.ErrUnavailable, err)

@@ -120,7 +120,8 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, s.Limit(pages+4))
 	stored := 0
 	for err = nil; err == nil; {
-		if err = s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}); err == nil {
+		if err = s.Put(t.Context(),
+			&port.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}); err == nil {
 			stored++
 		}
 	}
@@ -135,8 +136,10 @@ func TestFullDisk(t *testing.T) {
 	require.Empty(t, view.Inbox, "it is deleted, if not on disk yet")
 
 	require.NoError(t, s.Limit(0))
-	require.NoError(t, s.Writable(), "a try shows that there is room again, though no caller has written since")
-	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}))
+	require.NoError(t, s.Writable(), "a try shows that there is room again, though no caller has "+
+		"written since")
+	require.NoError(t, s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(stored + 1)}))
 	tasks, err := s.TasksOf(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, tasks, "the tries left nothing behind")
@@ -160,8 +163,10 @@ func TestFailedConnectionIsOpenedAgain(t *testing.T) {
 	view, err := s.Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, view.Inbox, 1)
-	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
-	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}), port.ErrTaken)
+	require.NoError(t, s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}))
+	require.ErrorIs(t, s.Put(t.Context(),
+		&port.Commit{Run: "r", Generation: 1, Record: newRecord(1)}), port.ErrTaken)
 	view, err = s.Look(t.Context(), "r", port.Position{})
 	require.NoError(t, err)
 	require.Len(t, view.Inbox, 1)
@@ -174,7 +179,8 @@ func TestAColumnOfAnotherTypeIsDamage(t *testing.T) {
 	for _, run := range []string{"a", "b", "c"} {
 		summary, start := newRun(run)
 		require.NoError(t, s.Create(t.Context(), summary, start))
-		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: run, Generation: 1, Record: newRecord(1)}))
+		require.NoError(t, s.Put(t.Context(),
+			&port.Commit{Run: run, Generation: 1, Record: newRecord(1)}))
 	}
 	require.NoError(t, s.Script("UPDATE record SET record = 'text' WHERE key >> 24 = 1; UPDATE inbox SET key = x'00' WHERE run = 2"))
 	_, err := s.Look(t.Context(), "a", port.Position{})

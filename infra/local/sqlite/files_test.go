@@ -39,7 +39,8 @@ func TestALogThatIsDeletedWhileTheStoreIsOpenLosesNothing(t *testing.T) {
 				if n%2 == 0 {
 					require.NoError(t, spoil(s.Path()+"-wal"))
 				}
-				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
+				require.NoError(t, s.Put(t.Context(),
+					&port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
 				require.Equal(t, n, afterAKill(t, s))
 			}
 			require.NoError(t, spoil(s.Path()+"-wal"))

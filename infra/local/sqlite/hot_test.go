@@ -84,12 +84,15 @@ func TestWritesReadNoValue(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, before.Inbox, 1)
 	require.Less(t, allocates(func() {
-		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1,
+			Record: &history.Record{Number: 1}}))
 		require.NoError(t, s.Delete(t.Context(), "long", []string{before.Inbox[0].Key}))
 		require.NoError(t, s.DeleteLog(t.Context(), "long", 7))
 	}), 1_000_000)
-	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 1}}), port.ErrTaken)
-	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "none", Generation: 1, Record: &history.Record{Number: 1}}), port.ErrNoRun)
+	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1,
+		Record: &history.Record{Number: 1}}), port.ErrTaken)
+	require.ErrorIs(t, s.Put(t.Context(), &port.Commit{Run: "none", Generation: 1,
+		Record: &history.Record{Number: 1}}), port.ErrNoRun)
 	require.ErrorIs(t, s.Discard(t.Context(), "long", 2, []string{"start#2"}), port.ErrTaken)
 	after, err := s.Look(t.Context(), "long", port.Position{})
 	require.NoError(t, err)
@@ -99,7 +102,8 @@ func TestWritesReadNoValue(t *testing.T) {
 
 	ended := *after.Summary
 	ended.Status, ended.Closed = history.Completed, time.Now().Add(-time.Hour)
-	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1, Record: &history.Record{Number: 2}, Summary: &ended}))
+	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "long", Generation: 1,
+		Record: &history.Record{Number: 2}, Summary: &ended}))
 	require.Less(t, allocates(func() {
 		deleted, err := s.DeleteClosed(t.Context(), time.Now(), 100)
 		require.NoError(t, err)
@@ -115,11 +119,15 @@ func TestDeleteClosed(t *testing.T) {
 			summary.Started = began.Add(time.Duration(i) * time.Minute)
 			require.NoError(t, s.Create(t.Context(), summary, start))
 			for n := range 100 {
-				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: recordOf(n+1, 1000)}))
+				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1,
+					Record: recordOf(n+1, 1000)}))
 			}
-			require.NoError(t, s.SaveTask(t.Context(), &port.TaskState{TaskKey: port.TaskKey{Run: summary.Run, Generation: 1, Seq: 1}, Pending: true}))
+			require.NoError(t, s.SaveTask(t.Context(),
+				&port.TaskState{TaskKey: port.TaskKey{Run: summary.Run, Generation: 1, Seq: 1},
+					Pending: true}))
 			if i%4 != 0 {
-				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(101), Summary: ended(summary)}))
+				require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1,
+					Record: newRecord(101), Summary: ended(summary)}))
 			}
 		}
 	}
@@ -149,7 +157,8 @@ func TestDeleteClosed(t *testing.T) {
 	}
 	summary, start := newRun("a1")
 	require.NoError(t, s.Create(t.Context(), summary, start), "its id is free again")
-	require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "a1", Generation: 1, Record: newRecord(1)}))
+	require.NoError(t, s.Put(t.Context(),
+		&port.Commit{Run: "a1", Generation: 1, Record: newRecord(1)}))
 
 	before, err := s.Pages()
 	require.NoError(t, err)

@@ -14,7 +14,9 @@ const insertItem = "INSERT INTO inbox(run, key, stamp, event) VALUES(?, ?, ?, ?)
 var errThere = errors.New("there already")
 
 // File flushes durable items, and keeps others in memory. The event must not be changed afterwards: readers share it.
-func (s *Store) File(ctx context.Context, name string, item port.Item) (stamp int64, there bool, err error) {
+func (s *Store) File(
+	ctx context.Context, name string, item port.Item,
+) (stamp int64, there bool, err error) {
 	r, err := s.pin(ctx, name)
 	if err != nil {
 		return 0, false, err

@@ -104,7 +104,9 @@ func (s *Store) Item(ctx context.Context, name, key string) (*port.Item, error) 
 	return &item, nil
 }
 
-func (s *Store) Record(ctx context.Context, name string, at port.Position) (*history.Record, error) {
+func (s *Store) Record(
+	ctx context.Context, name string, at port.Position,
+) (*history.Record, error) {
 	stream, err := s.streamOf(ctx, name, at.Generation)
 	if err != nil || stream == 0 || at.Record > maxNumber {
 		return nil, err

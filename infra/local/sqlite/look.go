@@ -41,7 +41,8 @@ func (s *Store) Look(ctx context.Context, name string, known port.Position) (*po
 	}
 	if known == port.Newest {
 		if last > 0 {
-			view.Records, view.More, err = s.pageBefore(ctx, name, stream, view.Summary.Generation, math.MaxInt)
+			view.Records, view.More, err = s.pageBefore(ctx, name, stream, view.Summary.Generation,
+				math.MaxInt)
 		}
 		return view, err
 	}
@@ -75,7 +76,9 @@ func (s *Store) Records(ctx context.Context, name string, generation, after int)
 	return records, err
 }
 
-func (s *Store) RecordsBefore(ctx context.Context, name string, generation, before int) ([]*history.Record, error) {
+func (s *Store) RecordsBefore(
+	ctx context.Context, name string, generation, before int,
+) ([]*history.Record, error) {
 	stream, err := s.streamOf(ctx, name, generation)
 	if err != nil || stream == 0 {
 		return nil, err
@@ -98,7 +101,8 @@ func (s *Store) streamOf(ctx context.Context, name string, generation int) (stre
 // page reads records, and decodes them once others may use the connection.
 func (s *Store) page(ctx context.Context, name string, stream int64, generation, after int) (records []*history.Record, more bool, err error) {
 	p := &page{store: s, run: name, generation: generation, decode: (*history.Decoder).Record}
-	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key", math.MaxInt,
+	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key",
+		math.MaxInt,
 		place(stream, max(0, after)), place(stream, maxNumber))
 	if err == nil {
 		err = p.open(ctx)
@@ -107,9 +111,13 @@ func (s *Store) page(ctx context.Context, name string, stream int64, generation,
 }
 
 // pageBefore is page from the end of the log.
-func (s *Store) pageBefore(ctx context.Context, name string, stream int64, generation, before int) (records []*history.Record, more bool, err error) {
-	p := &page{store: s, run: name, generation: generation, decode: (*history.Decoder).RecordWithCheckpoint}
-	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key DESC", port.NewestRecords,
+func (s *Store) pageBefore(
+	ctx context.Context, name string, stream int64, generation, before int,
+) (records []*history.Record, more bool, err error) {
+	p := &page{store: s, run: name, generation: generation,
+		decode: (*history.Decoder).RecordWithCheckpoint}
+	err = p.read(ctx, "SELECT record, key FROM record WHERE key > ? AND key <= ? ORDER BY key DESC",
+		port.NewestRecords,
 		place(stream, 0), place(stream, min(max(0, before-1), maxNumber)))
 	if err == nil {
 		err = p.open(ctx)
@@ -157,12 +165,16 @@ func (p *page) open(ctx context.Context) error {
 		codec = size
 	}
 	for i, text := range p.texts {
-		record, err := seal.Decode(ctx, codec, p.run, &decoder, func(d *history.Decoder) (*history.Record, error) { return p.decode(d, text) })
+		record, err := seal.Decode(ctx, codec, p.run, &decoder,
+			func(d *history.Decoder) (*history.Record, error) {
+				return p.decode(d, text)
+			})
 		if err != nil {
 			p.more = false
 			return fmt.Errorf("record %d of generation %d: %w", p.numbers[i], p.generation, err)
 		}
-		if len(p.records) > 0 && size.Opened() > pageBytes { // what was sealed may have been compressed
+		// what was sealed may have been compressed
+		if len(p.records) > 0 && size.Opened() > pageBytes {
 			p.more = true
 			return nil
 		}

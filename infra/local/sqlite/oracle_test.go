@@ -11,7 +11,8 @@ import (
 // TestSameAsMemory does the same random operations on this store and on the one in memory. Few runs are hot, so that most are
 // read from disk now and then.
 func TestSameAsMemory(t *testing.T) {
-	same := porttest.Likeness{Capabilities: porttest.Capabilities{Forgets: true, Refuses: true}, Runs: 12, Pages: true, Ties: true}
+	same := porttest.Likeness{Capabilities: porttest.Capabilities{Forgets: true, Refuses: true},
+		Runs: 12, Pages: true, Ties: true}
 	short, large := same, same
 	short.Steps = 4000
 	large.Steps, large.Large = 1000, true
@@ -19,7 +20,8 @@ func TestSameAsMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			options := sqlite.Options{HotRuns: 3}
 			m := memory.New()
-			want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
+			want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m,
+				DeleteClosed: m.DeleteClosed}
 			porttest.TestSame(t, want, stores(t, open(t, t.TempDir(), options), options), likeness)
 		})
 	}

@@ -75,7 +75,8 @@ func (p *putting) apply(db *connection) error {
 	if p.record != nil {
 		_, err := db.exec("INSERT INTO record(key, record) VALUES(?, ?)", place(stream, p.commit.Record.Number), p.record)
 		if conflicts(err) {
-			return fmt.Errorf("record %d of generation %d of run %q: %w", p.commit.Record.Number, p.commit.Generation, p.r.name, port.ErrTaken)
+			return fmt.Errorf("record %d of generation %d of run %q: %w", p.commit.Record.Number,
+				p.commit.Generation, p.r.name, port.ErrTaken)
 		} else if err != nil {
 			return err
 		}
@@ -109,7 +110,8 @@ func (p *putting) replace(db *connection, stream int64) error {
 				return err
 			}
 		}
-		return fmt.Errorf("run %q is no longer in generation %d: %w", p.r.name, p.commit.Generation, port.ErrTaken)
+		return fmt.Errorf("run %q is no longer in generation %d: %w", p.r.name, p.commit.Generation,
+			port.ErrTaken)
 	}
 	if next {
 		_, err = db.exec("INSERT OR REPLACE INTO generation(run, generation, stream) VALUES(?, ?, ?)",

@@ -17,7 +17,8 @@ func fill(t *testing.T, s *sqlite.Store, runs int) {
 	for i := range runs {
 		summary, start := newRun(fmt.Sprint("r", i))
 		require.NoError(t, s.Create(t.Context(), summary, start))
-		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1), Summary: ended(summary)}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1,
+			Record: newRecord(1), Summary: ended(summary)}))
 	}
 }
 
@@ -40,7 +41,9 @@ func TestAFileOfTheFirstSchemaIsTakenOver(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
 	fill(t, s, 3)
-	require.NoError(t, s.Script("DROP INDEX run_closed; DROP TABLE seal; DROP TABLE note; DROP TABLE definition; DROP TABLE worker; ALTER TABLE task DROP COLUMN cancelled; PRAGMA user_version=1"))
+	require.NoError(t, s.Script("DROP INDEX run_closed; DROP TABLE seal; DROP TABLE note; DROP "+
+		"TABLE definition; DROP TABLE worker; ALTER TABLE task DROP COLUMN cancelled; PRAGMA "+
+		"user_version=1"))
 	require.NoError(t, s.Close())
 	s = open(t, folder, sqlite.Options{})
 	deleted, err := s.DeleteClosed(t.Context(), began.AddDate(1, 0, 0), 100)

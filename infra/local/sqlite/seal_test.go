@@ -46,7 +46,11 @@ func TestSealedSameAsMemory(t *testing.T) {
 	m := memory.New()
 	want := porttest.Stores{Runs: m, Directory: m, Due: m, Tasks: m, DeleteClosed: m.DeleteClosed}
 	porttest.TestSame(t, want, stores(t, open(t, t.TempDir(), options), options), porttest.Likeness{
-		Capabilities: porttest.Capabilities{Forgets: true, Refuses: true}, Runs: 12, Steps: 500, Ties: true, Large: true})
+		Capabilities: porttest.Capabilities{Forgets: true, Refuses: true},
+		Runs:         12,
+		Steps:        500,
+		Ties:         true,
+		Large:        true})
 }
 
 // TestNoValueIsInTheFile writes a marker wherever an author's or a caller's value can be, and looks for it in the files.
@@ -112,7 +116,8 @@ func TestWithoutItsKeyAStoreIsNotOpened(t *testing.T) {
 
 	s, err = reopen(keyOf("b"), keyOf("a"))
 	require.NoError(t, err)
-	require.NoError(t, s.Create(t.Context(), &port.Summary{Run: "new", Workflow: "w", Generation: 1, Status: history.Running, Started: began}, port.Item{
+	require.NoError(t, s.Create(t.Context(), &port.Summary{Run: "new", Workflow: "w", Generation: 1,
+		Status: history.Running, Started: began}, port.Item{
 		Key: "start#1", Event: &history.Started{Generation: 1, Workflow: "w"}, Durable: true}))
 	deleted, err := s.DeleteClosed(t.Context(), began.Add(1000*time.Hour), 100)
 	require.NoError(t, err)

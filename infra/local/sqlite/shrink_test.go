@@ -23,7 +23,8 @@ func TestTheFileShrinksAfterRetention(t *testing.T) {
 		require.NoError(t, s.Create(t.Context(), summary, start))
 		last := ended(summary)
 		last.Result = value
-		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1, Record: newRecord(1), Summary: last}))
+		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: summary.Run, Generation: 1,
+			Record: newRecord(1), Summary: last}))
 	}
 	size := func() int64 {
 		require.NoError(t, s.Script("PRAGMA wal_checkpoint(TRUNCATE)"))

@@ -13,7 +13,8 @@ var _ port.Sizer = (*Store)(nil)
 // costs no statement.
 func (s *Store) Size(ctx context.Context, name string) (size int64, err error) {
 	return s.sizeWith(ctx, name, func(db *connection, stream int64) (int64, error) {
-		return db.number("SELECT sum(length(record)) FROM record WHERE key > ? AND key <= ?", place(stream, 0), place(stream, maxNumber))
+		return db.number("SELECT sum(length(record)) FROM record WHERE key > ? AND key <= ?",
+			place(stream, 0), place(stream, maxNumber))
 	})
 }
 

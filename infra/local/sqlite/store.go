@@ -1,11 +1,11 @@
 // Package sqlite is the durable store of a single process: the ports of core/engine that keep something, on one SQLite
 // file.
 //
-// One connection writes and reads, and owns the file alone. Writes of concurrent callers are gathered into one
-// transaction, and so into one flush of the disk (commit.go). Runs that were active lately are also kept in memory
-// (hot.go), so that looking at them costs no statement. What the log alone can bring back, namely items that are not
-// [port.Item.Durable], lives in memory only: it dies with the process, as the queues beside this store do
-// ([port.Ports.Together]).
+// One connection writes and reads, and owns the file alone. Writes of concurrent callers are
+// gathered into one transaction, and so into one flush of the disk (commit.go). Runs that were
+// active lately are also kept in memory (hot.go), so that looking at them costs no statement. What
+// the log alone can bring back, namely items that are not [port.Item.Durable], lives in memory
+// only: it dies with the process, as the queues beside this store do ([port.Ports.Together]).
 //
 // What was acknowledged is there after any crash, as long as the disk has what it says is flushed. The tail of the write-ahead
 // log that a crash or a power cut leaves was never acknowledged, and is dropped. Damage is an error that names the file and what
@@ -75,15 +75,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store implements [port.Runs], [port.Directory], [port.Due] and [port.Tasks]. It may be used by any number of
-// goroutines.
+// Store implements [port.Runs], [port.Directory], [port.Due] and [port.Tasks]. It may be used by
+// any number of goroutines.
 //
 // A write has been flushed to disk when its method returns, but for those of Note, Delete, DeleteDue, DeleteTask, and SaveTask of
 // an activity that is neither waiting nor cancelled: they show at once, and are flushed with the
 // next write or after
 // [Options.RideDelay]. A write that has begun is not given up when its context ends: it blocks for as long as the disk does.
 //
-// Errors of the disk are [port.ErrUnavailable]; the store goes on by itself once there is room again.
+// Errors of the disk are [port.ErrUnavailable]; the store goes on by itself once there is room
+// again.
 type Store struct {
 	file    string
 	options Options
@@ -152,8 +153,8 @@ func (s *Store) Flushes() int64 { return s.flushes.Load() }
 // Commits is how many writes these transactions held.
 func (s *Store) Commits() int64 { return s.commits.Load() }
 
-// Close flushes what rides along, moves all into the one file and gives it free. Closing again does nothing. Every other
-// method answers with [port.ErrUnavailable] from then on.
+// Close flushes what rides along, moves all into the one file and gives it free. Closing again does
+// nothing. Every other method answers with [port.ErrUnavailable] from then on.
 func (s *Store) Close() error {
 	flushed := s.submit(nil)
 	if errors.Is(flushed, errClosed) {

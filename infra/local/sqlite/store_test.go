@@ -31,8 +31,12 @@ func TestStore(t *testing.T) {
 
 func stores(t *testing.T, s *sqlite.Store, options sqlite.Options) porttest.Stores {
 	t.Helper()
-	return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Catalog: s, Workers: s, DeleteClosed: s.DeleteClosed,
-		TamperRecord: s.TamperRecord, TamperItem: s.TamperItem, TamperSummary: s.TamperSummary, Reopen: func(t *testing.T) porttest.Stores {
+	return porttest.Stores{Runs: s, Directory: s, Due: s, Tasks: s, Catalog: s, Workers: s,
+		DeleteClosed:  s.DeleteClosed,
+		TamperRecord:  s.TamperRecord,
+		TamperItem:    s.TamperItem,
+		TamperSummary: s.TamperSummary,
+		Reopen: func(t *testing.T) porttest.Stores {
 			t.Helper()
 			require.NoError(t, s.Close())
 			return stores(t, open(t, s.Path(), options), options)

@@ -33,7 +33,10 @@ func (s *Store) newRow(ctx context.Context, summary *port.Summary) (row, error) 
 	}
 	apart := *summary
 	apart.Blocked = nil
-	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeSummary(e, &apart) })
+	r.text, err = seal.Encode(ctx, s.options.Codec, summary.Run,
+		func(e history.Encoder) ([]byte, error) {
+			return port.EncodeSummary(e, &apart)
+		})
 	if err != nil {
 		return r, err
 	}
@@ -49,7 +52,9 @@ func (s *Store) encodeBlock(ctx context.Context, run string, block *port.Block) 
 	if block == nil {
 		return nil, nil
 	}
-	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) { return port.EncodeBlock(e, block) })
+	return seal.Encode(ctx, s.options.Codec, run, func(e history.Encoder) ([]byte, error) {
+		return port.EncodeBlock(e, block)
+	})
 }
 
 const insertRun = `INSERT INTO run(number, run, generation, stream, status, started, closed, block, workflow, attributes, summary)
@@ -104,8 +109,11 @@ const (
 )
 
 func summaryOf(row []driver.Value) storedSummary {
-	found := storedSummary{text: blob(row[0]), block: blob(row[1]), apart: port.Summary{Run: row[2].(string), Generation: int(row[3].(int64)),
-		Status: history.Status(row[4].(string)), Started: time.Unix(0, row[5].(int64)).UTC(), Workflow: row[7].(string)}}
+	found := storedSummary{text: blob(row[0]), block: blob(row[1]),
+		apart: port.Summary{Run: row[2].(string), Generation: int(row[3].(int64)),
+			Status:   history.Status(row[4].(string)),
+			Started:  time.Unix(0, row[5].(int64)).UTC(),
+			Workflow: row[7].(string)}}
 	if closed := row[6].(int64); closed != 0 {
 		found.apart.Closed = time.Unix(0, closed).UTC()
 	}
@@ -116,16 +124,18 @@ func summaryOf(row []driver.Value) storedSummary {
 // the columns say, too.
 func (s *Store) decodeSummary(ctx context.Context, found storedSummary) (*port.Summary, error) {
 	decoder, run := &history.Decoder{}, found.apart.Run
-	summary, err := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*port.Summary, error) {
-		return port.DecodeSummary(d, found.text)
-	})
+	summary, err := seal.Decode(ctx, s.options.Codec, run, decoder,
+		func(d *history.Decoder) (*port.Summary, error) {
+			return port.DecodeSummary(d, found.text)
+		})
 	if err != nil {
 		summary, err = &found.apart, fmt.Errorf("the summary of run %q: %w", run, err)
 	}
 	if found.block != nil {
-		block, bad := seal.Decode(ctx, s.options.Codec, run, decoder, func(d *history.Decoder) (*port.Block, error) {
-			return port.DecodeBlock(d, found.block)
-		})
+		block, bad := seal.Decode(ctx, s.options.Codec, run, decoder,
+			func(d *history.Decoder) (*port.Block, error) {
+				return port.DecodeBlock(d, found.block)
+			})
 		if summary.Blocked = block; bad != nil {
 			return summary, fmt.Errorf("the block of run %q: %w", run, bad)
 		}

@@ -177,13 +177,16 @@ func (s *Store) TasksOf(ctx context.Context, name string) ([]*port.TaskState, er
 }
 
 func (s *Store) encodeTask(ctx context.Context, state *port.TaskState) ([]byte, error) {
-	return seal.Encode(ctx, s.options.Codec, state.Run, func(e history.Encoder) ([]byte, error) { return port.EncodeTask(e, state) })
+	return seal.Encode(ctx, s.options.Codec, state.Run, func(e history.Encoder) ([]byte, error) {
+		return port.EncodeTask(e, state)
+	})
 }
 
 func (s *Store) decodeTask(ctx context.Context, run string, found task) (*port.TaskState, error) {
-	state, err := seal.Decode(ctx, s.options.Codec, run, &history.Decoder{}, func(d *history.Decoder) (*port.TaskState, error) {
-		return port.DecodeTask(d, found.state)
-	})
+	state, err := seal.Decode(ctx, s.options.Codec, run, &history.Decoder{},
+		func(d *history.Decoder) (*port.TaskState, error) {
+			return port.DecodeTask(d, found.state)
+		})
 	if err == nil && found.cancelled {
 		state.Cancelled = true
 	}

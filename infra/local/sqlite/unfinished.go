@@ -39,7 +39,9 @@ func (s *Store) Unfinished(ctx context.Context, cursor string) (runs []string, n
 }
 
 func noCursor(cursor string) error {
-	return &port.Error{Code: port.Invalid, Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before", cursor)}
+	return &port.Error{Code: port.Invalid,
+		Message: fmt.Sprintf("%.100q is no cursor of unfinished runs: take it from the page before",
+			cursor)}
 }
 
 func (s *Store) open(ctx context.Context, part int, rest string) (runs []string, next string, err error) {

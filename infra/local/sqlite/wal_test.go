@@ -25,7 +25,8 @@ func leave(t *testing.T, commits int) (database, log []byte) {
 	summary, start := newRun("r")
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	for n := 1; n <= commits; n++ {
-		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
+		require.NoError(t, s.Put(t.Context(),
+			&port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
 	}
 	database, err := os.ReadFile(s.Path())
 	require.NoError(t, err)
@@ -117,7 +118,8 @@ func TestEarlierRoundsOfALogAreNoDamage(t *testing.T) {
 	summary, start := newRun("r")
 	require.NoError(t, s.Create(t.Context(), summary, start))
 	for n := 1; n <= 200; n++ {
-		require.NoError(t, s.Put(t.Context(), &port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
+		require.NoError(t, s.Put(t.Context(),
+			&port.Commit{Run: "r", Generation: 1, Record: newRecord(n)}))
 		if n%37 == 0 {
 			require.NoError(t, s.Script("PRAGMA wal_checkpoint"))
 		}

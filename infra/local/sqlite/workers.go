@@ -30,12 +30,15 @@ func (s *Store) PutWorker(ctx context.Context, worker *port.Worker) error {
 }
 
 // BeatWorker flushes.
-func (s *Store) BeatWorker(ctx context.Context, url string, load int64, at time.Time) (known bool, err error) {
+func (s *Store) BeatWorker(
+	ctx context.Context, url string, load int64, at time.Time,
+) (known bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	err = s.submit(directChange(func(db *connection) error {
-		n, err := db.exec("UPDATE worker SET load = ?, heartbeat = ? WHERE url = ?", load, at.UnixNano(), url)
+		n, err := db.exec("UPDATE worker SET load = ?, heartbeat = ? WHERE url = ?", load,
+			at.UnixNano(), url)
 		known = n > 0
 		return err
 	}))
@@ -43,14 +46,19 @@ func (s *Store) BeatWorker(ctx context.Context, url string, load int64, at time.
 }
 
 // ListWorkers reads all workers, of which there are few: [port.MostWorkers] at most.
-func (s *Store) ListWorkers(ctx context.Context, query port.WorkerQuery) (all []*port.Worker, err error) {
+func (s *Store) ListWorkers(
+	ctx context.Context, query port.WorkerQuery,
+) (all []*port.Worker, err error) {
 	var unreadable error
 	err = s.read(ctx, func(db *connection) error {
-		return db.rows("SELECT url, id, services, load, heartbeat, registered FROM worker ORDER BY registered, url", func(row []driver.Value) bool {
+		return db.rows("SELECT url, id, services, load, heartbeat, registered FROM worker ORDER "+
+			"BY registered, url", func(row []driver.Value) bool {
 			found := &port.Worker{URL: row[0].(string), ID: row[1].(string), Load: row[3].(int64),
-				Heartbeat: time.Unix(0, row[4].(int64)).UTC(), Registered: time.Unix(0, row[5].(int64)).UTC()}
+				Heartbeat:  time.Unix(0, row[4].(int64)).UTC(),
+				Registered: time.Unix(0, row[5].(int64)).UTC()}
 			if err := json.Unmarshal(blob(row[2]), &found.Services); err != nil {
-				unreadable = fmt.Errorf("%w: the services of worker %s: %w", history.ErrUnreadable, found.URL, err)
+				unreadable = fmt.Errorf("%w: the services of worker %s: %w", history.ErrUnreadable,
+					found.URL, err)
 				return false
 			}
 			if query.Fits(found) {
