@@ -231,3 +231,19 @@ func TestPublishedBetweenGenerations(t *testing.T) {
 	require.JSONEq(t, `3`, string(w.state().Shared["total"]))
 	require.Equal(t, "b", w.state().Node)
 }
+
+// S4.25: a run is canceled in the activation in which its log becomes long, before a node that waits. It
+// ends, and does not continue as new.
+func TestCanceledBeforeItContinues(t *testing.T) {
+	w := newWorld(t)
+	w.after = 3
+	for range 3 {
+		w.set("x", "1")
+	}
+	workflowtest.Cancel(w.Env, "enough")
+	_, err := w.run(`{"start": "a", "nodes": {"a": {"kind": "choice"}, "b": {"kind": "timer"}},
+		"edges": [{"from": "a", "to": "b"}]}`, `{}`)
+	require.ErrorIs(t, err, workflow.ErrCancelled)
+	require.Equal(t, 1, generation(t, w.Env))
+	require.Equal(t, "b 0 canceled canceled", w.rows()[1])
+}

@@ -70,6 +70,9 @@ func (d *Definition) resume(ctx workflow.Context, p *progress, err error) (histo
 	workflow.Yield(ctx) // messages that came before the first node are handled before it runs
 	failure, err := r.flow(ctx, d, p.Frame, p.Params)
 	workflow.Yield(ctx) // messages of this activation count, before the state is carried or given
+	if errors.Is(err, errLong) && ctx.Err() != nil {
+		err = ctx.Err() // the next generation would not know that it was canceled
+	}
 	if errors.Is(err, errLong) {
 		next, fits := p.carry()
 		if fits {

@@ -119,11 +119,14 @@ func (f *naiveFlow) measure() {
 
 // continueAsNew ends the generation, and continues in the next one: before the next node, or inside
 // the one that runs.
-func (f *naiveFlow) continueAsNew(s naiveSurface, inside bool) {
+func (f *naiveFlow) continueAsNew(s naiveSurface, inside bool) error {
 	if f.meets("continued before", f.inner.def.Nodes[f.inner.node]); inside {
 		f.meets("continued inside", f.inner.def.Nodes[f.inner.node])
 	}
 	s.yield()
+	if err := s.in.Err(); err != nil {
+		return err
+	}
 	s.continueAsNew()
 	f.long = false
 	f.handle(s)
@@ -134,6 +137,7 @@ func (f *naiveFlow) continueAsNew(s naiveSurface, inside bool) {
 	if inside {
 		s.yield()
 	}
+	return nil
 }
 
 // flow runs nodes from where a frame is. The error is the scope's.
@@ -167,7 +171,9 @@ func (f *naiveFlow) flow(s naiveSurface, fr *naiveFrame, params map[string]any) 
 		}
 		fr.node = next
 		if f.measure(); f.long && next != "" {
-			f.continueAsNew(s, false)
+			if err := f.continueAsNew(s, false); err != nil {
+				return "", err
+			}
 		}
 	}
 	return "", nil

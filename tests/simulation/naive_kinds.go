@@ -147,7 +147,9 @@ func (v *naiveVisit) calls(inputs []any, services, names []string) (string, fail
 		if stopped || ended == len(inputs) {
 			break
 		}
-		v.continueAsNew(v.s, true)
+		if err := v.continueAsNew(v.s, true); err != nil {
+			return "", "", err
+		}
 	}
 	var list any = results
 	if stopped {
@@ -299,7 +301,9 @@ func (v *naiveVisit) wait(due time.Time, holds func() bool) (inTime bool, err er
 		case err != nil:
 			return false, err
 		}
-		v.continueAsNew(v.s, true)
+		if err := v.continueAsNew(v.s, true); err != nil {
+			return false, err
+		}
 	}
 }
 
