@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/reprise-run/reprise/tests/cloud"
 )
@@ -29,6 +30,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
 	long := flags.Int("long", 0, "instead of all this, one run of so many inline steps, and its replay by a function that does not know it")
+	only := flags.String("only", "", "count the workloads whose names contain this, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -42,6 +44,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	var costs []cost
 	for _, w := range workloads {
+		if !strings.Contains(w.name, *only) {
+			continue
+		}
 		c, err := measure(ctx, database, w)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
@@ -49,6 +54,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		costs = append(costs, c)
 	}
 	report(out, costs)
+	if *only != "" {
+		return nil
+	}
 	sizes, err := functions(ctx, database)
 	if err != nil {
 		return err

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-run/reprise/core/activity"
 	"github.com/reprise-run/reprise/core/engine"
+	"github.com/reprise-run/reprise/core/flow"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws"
@@ -19,9 +22,34 @@ import (
 // workload is what is counted: so many runs at a time, each of so many activities.
 type workload struct {
 	name       string
-	workflow   *workflow.Workflow[int, int]
+	workflow   *workflow.Workflow[int, int] // nil: a flow of so many nodes
 	atOnce     int
 	activities int
+}
+
+// named is the workflow that has so many activities, and its input.
+func (w workload) named(activities int) (name string, input history.Payload) {
+	if w.workflow == nil {
+		return chain(activities).Name(), history.Payload("{}")
+	}
+	return w.workflow.Name(), history.Payload(strconv.Itoa(activities))
+}
+
+// chain is a flow of so many nodes, one after the other. Each calls the activity, and writes a
+// member of the shared state.
+func chain(nodes int) *flow.Payloads {
+	var all, edges []string
+	for i := range nodes {
+		all = append(all, fmt.Sprintf(`"n%d": {"kind": "executor", "service": "go:work", `+
+			`"params": {"n": %d}, "prep": {"input_key": "$params.n"}, "post": {"output_key": "r%d"}}`,
+			i, i, i))
+		if i > 0 {
+			edges = append(edges, fmt.Sprintf(`{"from": "n%d", "to": "n%d"}`, i-1, i))
+		}
+	}
+	source := fmt.Sprintf(`{"start": "n0", "nodes": {%s}, "edges": [%s]}`,
+		strings.Join(all, ", "), strings.Join(edges, ", "))
+	return flow.MustWorkflow(fmt.Sprint("flow-", nodes), []byte(source))
 }
 
 const length = 10 // activities of a workflow
@@ -32,6 +60,8 @@ var workloads = []workload{
 	{name: "queued, 1 run", workflow: queued, atOnce: 1, activities: length},
 	{name: "queued, 100 runs at once", workflow: queued, atOnce: 100, activities: length},
 	{name: "queued, 1 run of 100 at once", workflow: fan, atOnce: 1, activities: 100},
+	{name: "flow, 1 run", atOnce: 1, activities: length},
+	{name: "flow, 100 runs at once", atOnce: 100, activities: length},
 	{name: "inline, 1 run of 100 at once", workflow: burst, atOnce: 1, activities: 100},
 }
 
@@ -105,15 +135,16 @@ func measure(ctx context.Context, database *cloud.Database, w workload) (cost, e
 
 // count gives what one run uses, of so many at once on a fresh table, until retention has deleted it.
 func count(ctx context.Context, database *cloud.Database, w workload, activities int) (life, error) {
-	c, err := database.Open(ctx, nil, inline, queued, fan, burst, work)
+	c, err := database.Open(ctx, nil, inline, queued, fan, burst, work, chain(length), chain(2*length))
 	if err != nil {
 		return life{}, err
 	}
 	defer c.Close()
 	before := used(c)
 	var runs errgroup.Group
+	name, input := w.named(activities)
 	for i := range w.atOnce {
-		runs.Go(func() error { return finish(ctx, c, w.workflow.Name(), fmt.Sprint("run-", i), activities) })
+		runs.Go(func() error { return finish(ctx, c, name, fmt.Sprint("run-", i), input) })
 	}
 	if err := runs.Wait(); err != nil {
 		return life{}, err
@@ -134,11 +165,9 @@ func count(ctx context.Context, database *cloud.Database, w workload, activities
 }
 
 // finish starts a run and waits for its end without asking for it all the time, which would count.
-func finish(ctx context.Context, c *cloud.Cloud, workflow, id string, activities int) error {
-	input, err := history.Encode(activities)
-	if err != nil {
-		return err
-	}
+func finish(
+	ctx context.Context, c *cloud.Cloud, workflow, id string, input history.Payload,
+) error {
 	if _, _, err := c.Engine.Start(ctx, engine.StartRequest{Run: id, Workflow: workflow, Input: input}); err != nil {
 		return err
 	}
@@ -155,6 +184,8 @@ func used(c *cloud.Cloud) usage {
 		return total
 	}
 	whole := all("")
+	// AWS takes two units for each of a transaction's. DynamoDB Local reports one.
+	whole.Writes += all("TransactWriteItems").Writes
 	ofResumes, ofTasks := c.Usage()
 	u := usage{
 		puts: float64(all("PutItem", "TransactWriteItems").Requests), queries: float64(all("Query").Requests),
