@@ -110,7 +110,9 @@ type Node struct {
 	// MaxRetries is how often what failed is tried again, Wait how long before.
 	MaxRetries int
 	Wait       time.Duration
-	// CallTimeout is how long one call of a service may take. Zero: a minute.
+	// CallTimeout is how long one request to a worker may take; a call, which may try several
+	// workers, has twice that time. Of a Go activity, it is the time of the call. Zero: 10 s for a
+	// request, a minute for a call.
 	CallTimeout time.Duration
 	// MaxAttempts, AttemptDelay and WeightedByLoad say how one call goes through the workers of a
 	// service.

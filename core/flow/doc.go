@@ -66,7 +66,8 @@
 //
 // # Failures
 //
-// One call may take call_timeout_ms, a minute if that is missing. max_retries and wait_ms repeat
+// One request to a worker may take call_timeout_ms, 10 s if that is missing. A call tries other
+// workers after one that failed, for twice that time, or for a minute. max_retries and wait_ms repeat
 // what failed: a call, a subflow as a whole, the wait of a wait_event. A failure that is not
 // retryable is not repeated. failure_strategy says what failed calls mean to a parallel or a
 // foreach: collect_errors (all calls are made, then the node fails), fail_fast (no further calls,

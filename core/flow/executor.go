@@ -35,6 +35,7 @@ type Call struct {
 	MaxAttempts    int   `json:"max_attempts,omitempty"`     // after errors; 0: each worker once
 	AttemptDelayMS int64 `json:"attempt_delay_ms,omitempty"` // between them
 	WeightedByLoad bool  `json:"weighted_by_load,omitempty"` // the worker with the least load first
+	TimeoutMS      int64 `json:"timeout_ms,omitempty"`       // of one request; 0: 10 s
 }
 
 // Answer is the result of the activity http:SERVICE. A failed activity counts like an error.
@@ -82,6 +83,10 @@ func (v *visit) call(
 	}
 }
 
+// requestsInTime is for how many requests that take all their time a call of a worker has time: if
+// one worker does not answer, another one still can.
+const requestsInTime = 2
+
 // attempt calls a service once. final says that another attempt would not help.
 func (v *visit) attempt(
 	ctx workflow.Context, id, service string, input json.RawMessage,
@@ -90,20 +95,21 @@ func (v *visit) attempt(
 		return nil, problem, true
 	}
 	name := Activity(service)
-	called := activity.Declare[history.Payload, history.Payload](name).With(activity.Options{
-		ID: id, StartToClose: v.node.CallTimeout, OnCancel: activity.Try,
-		Retry: activity.Retry{MaxAttempts: 1}})
+	options := activity.Options{ID: id, StartToClose: v.node.CallTimeout, OnCancel: activity.Try,
+		Retry: activity.Retry{MaxAttempts: 1}}
+	called := activity.Declare[history.Payload, history.Payload](name)
 	if strings.HasPrefix(service, Go) {
-		answer, err := workflow.Execute(ctx, called, history.Payload(input))
+		answer, err := workflow.Execute(ctx, called.With(options), history.Payload(input))
 		if err != nil {
 			return nil, reason(err), history.FailureOf(err).NonRetryable
 		}
 		return json.RawMessage(answer), "", false
 	}
-	answer, err := workflow.Execute(ctx, called, history.Payload(encode(Call{
+	options.StartToClose *= requestsInTime
+	answer, err := workflow.Execute(ctx, called.With(options), history.Payload(encode(Call{
 		Input: orNull(input), Params: v.paramsJSON(), MaxAttempts: v.node.MaxAttempts,
 		AttemptDelayMS: v.node.AttemptDelay.Milliseconds(),
-		WeightedByLoad: v.node.WeightedByLoad})))
+		WeightedByLoad: v.node.WeightedByLoad, TimeoutMS: v.node.CallTimeout.Milliseconds()})))
 	if err != nil {
 		return nil, reason(err), history.FailureOf(err).NonRetryable
 	}

@@ -98,6 +98,9 @@ func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Paylo
 		return nil, activity.NonRetryable(fmt.Errorf(
 			"the input of a call of service %q must have the members input and params: %w", work.Name, err))
 	}
+	if call.TimeoutMS > 0 {
+		work.Timeout = time.Duration(call.TimeoutMS) * time.Millisecond
+	}
 	workers, err := e.workers(ctx, work.Name, call.WeightedByLoad, false)
 	if err != nil {
 		return nil, err

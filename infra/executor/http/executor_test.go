@@ -375,6 +375,27 @@ func TestTimeOfACall(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// TestAWorkerThatHangs: a worker that does not answer in the time of one request leaves time for
+// another one.
+func TestAWorkerThatHangs(t *testing.T) {
+	c := newCalls(t)
+	c.worker(0, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	c.worker(0, says(`{"result": "good"}`))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	input, err := history.Encode(flow.Call{TimeoutMS: 200})
+	require.NoError(t, err)
+	result, err := c.executor.Perform(ctx, engine.Work{Name: "sum", Input: input, Timeout: time.Minute})
+	require.NoError(t, err)
+	answer, err := history.Decode[flow.Answer](result)
+	require.NoError(t, err)
+	require.JSONEq(t, `"good"`, string(answer.Result))
+	require.Contains(t, answer.Tries[0].Error, "no answer in time")
+}
+
 func TestInputsThatAreNotCalls(t *testing.T) {
 	_, err := newCalls(t).executor.Perform(t.Context(),
 		engine.Work{Name: "sum", Input: history.Payload(`[1]`)})
