@@ -31,11 +31,11 @@ func Prove(t *testing.T, pkg string, rules []Mutation, few int) {
 // try gives what the test says without the rule, and whether it failed.
 func (m Mutation) try(t *testing.T, root, pkg string) (output string, failed bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
 	pattern := "^" + strings.ReplaceAll(m.Test, "/", "$/^") + "$"
 	command := exec.CommandContext(ctx, "go", "test", m.Overlay(t, root), "-vet=off", "-ldflags=-s -w",
-		"-timeout=60s", "-failfast", "-run", pattern, "./"+pkg)
+		"-timeout=3m", "-failfast", "-run", pattern, "./"+pkg)
 	command.Dir = root
 	out, err := command.CombinedOutput()
 	return string(out), err != nil
