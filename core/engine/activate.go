@@ -75,7 +75,9 @@ type visit struct {
 	broken *blockedError
 }
 
-func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, messages []port.Resume) error {
+func (e *Engine) visit(
+	ctx context.Context, deadline time.Time, run string, messages []port.Resume,
+) error {
 	for _, message := range messages {
 		if message.Carries != nil {
 			if err := e.fileCarried(ctx, message); err != nil {
@@ -97,7 +99,8 @@ func (e *Engine) visit(ctx context.Context, deadline time.Time, run string, mess
 	defer pending.end()
 	author, until := e.Authors.Begin(deadline)
 	defer e.Authors.End(author)
-	v := &visit{e: e, run: run, pending: pending, author: author, until: until, budget: e.newBudget(deadline), steps: &steps{}}
+	v := &visit{e: e, run: run, pending: pending, author: author, until: until,
+		budget: e.newBudget(deadline), steps: &steps{}}
 	defer func() { v.steps.cancel() }()
 	for {
 		handedOver, err := v.turn(ctx)
@@ -145,8 +148,9 @@ func (v *visit) deleteStates(ctx context.Context) error {
 	return nil
 }
 
-// turn looks at the run and takes it as far as it goes without waiting for a step. If steps are left
-// then, and none runs, it hands them over: while it holds the run, or that may have been evicted.
+// turn looks at the run and takes it as far as it goes without waiting for a step. If steps are
+// left then, and none runs, it hands them over: while it holds the run, or that may have been
+// evicted.
 func (v *visit) turn(ctx context.Context) (handedOver bool, err error) {
 	if v.slot, err = v.e.hold(ctx, v.run, v.e.replays); err != nil {
 		return false, err
@@ -249,7 +253,10 @@ func (v *visit) quiet(view *port.View) bool {
 	for _, rec := range view.Records {
 		log.Add(rec)
 	}
-	return !view.More && view.Base() == nil && !slices.ContainsFunc(log.Pending(), func(p history.Pending) bool { return isStep(p.Command) })
+	return !view.More && view.Base() == nil &&
+		!slices.ContainsFunc(log.Pending(), func(p history.Pending) bool {
+			return isStep(p.Command)
+		})
 }
 
 // recordResults records the results of steps at once. Not taken: the run has moved on elsewhere, and must be looked at.
@@ -304,8 +311,8 @@ func (v *visit) blockIf(ctx context.Context, err error) error {
 	return v.e.unblockPublished(ctx, v.run, blocked.needs)
 }
 
-// lackStill looks for the definition that a run was blocked for the lack of: the author that blocked
-// it may have died before it looked again.
+// lackStill looks for the definition that a run was blocked for the lack of: the author that
+// blocked it may have died before it looked again.
 func (v *visit) lackStill(ctx context.Context, run *port.Summary) error {
 	if run.Blocked.Reason != port.ReasonUnregistered {
 		return nil

@@ -223,9 +223,10 @@ func TestHeartbeatsCarryProgress(t *testing.T) {
 		begun := time.Now()
 		w.start("r", "main", "1")
 		w.pass(3500 * time.Millisecond)
-		states, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*port.TaskState, error) {
-			return e.ActivitiesOf(ctx, "r")
-		})
+		states, err := ask(w,
+			func(ctx context.Context, e *engine.Engine) ([]*port.TaskState, error) {
+				return e.ActivitiesOf(ctx, "r")
+			})
 		require.NoError(w.t, err)
 		require.Len(w.t, states, 1)
 		require.Equal(w.t, "3", string(states[0].Details))
@@ -361,7 +362,9 @@ func TestCompletionByToken(t *testing.T) {
 			w.ends(`"yes"`)
 			require.NoError(w.t, w.complete(token, `"yes"`, nil), "said again, by somebody who lost the answer")
 			w.code(port.NotFound, w.complete(token, `"no"`, nil))
-			w.code(port.NotFound, w.complete(token, `"yes"`, &history.Failure{FailureKind: history.Application, Message: "yes"}))
+			w.code(port.NotFound,
+				w.complete(token, `"yes"`, &history.Failure{FailureKind: history.Application,
+					Message: "yes"}))
 			w.code(port.NotFound, w.heartbeat(token))
 		})
 		play("failed", activity.Options{}, func(w *world, token string) {
@@ -369,7 +372,9 @@ func TestCompletionByToken(t *testing.T) {
 			require.NoError(w.t, w.complete(token, "", no))
 			require.Equal(w.t, "no", w.fails().Message)
 			require.NoError(w.t, w.complete(token, "", no))
-			w.code(port.NotFound, w.complete(token, "", &history.Failure{FailureKind: history.Application, Message: "no"}))
+			w.code(port.NotFound,
+				w.complete(token, "", &history.Failure{FailureKind: history.Application,
+					Message: "no"}))
 		})
 		play("wrong", activity.Options{}, func(w *world, token string) {
 			w.code(port.Invalid, w.complete("nonsense", "1", nil))

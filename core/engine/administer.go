@@ -40,7 +40,9 @@ func isAdministrative(event history.Event) bool {
 }
 
 // administer terminates or resets a run: a closing record like any other, but for the code. Again: there may be more to do.
-func (v *visit) administer(ctx context.Context, view *port.View, item port.Item) (again bool, err error) {
+func (v *visit) administer(
+	ctx context.Context, view *port.View, item port.Item,
+) (again bool, err error) {
 	v.slot.drop()
 	v.steps.cancel()
 	v.done = nil
@@ -152,14 +154,18 @@ func (p *past) phaseOf(update *history.UpdateReceived) (phase history.UpdatePhas
 // administrativeCommit makes the commit of a termination or a reset; nil if it comes too late, or a log has it already. Closed
 // is the generation whose end is to be seen to, also if its author has done so: sending again does no harm. 0: none.
 // Done is the item once that was seen to.
-func (v *visit) administrativeCommit(ctx context.Context, view *port.View, item port.Item, past *past) (commit *port.Commit, closed int, done finished, err error) {
+func (v *visit) administrativeCommit(
+	ctx context.Context, view *port.View, item port.Item, past *past,
+) (commit *port.Commit, closed int, done finished, err error) {
 	old := view.Summary
 	summary := *old
 	commit = &port.Commit{Run: v.run, Generation: old.Generation, Summary: &summary}
 	now := later(v.e.Clock.Now().UTC(), past.fold.Time)
 	closes := past.fold.Closes
-	taken := &history.Record{Number: past.fold.Records + 1, Time: now, Author: v.author, Until: v.until, Events: []history.Event{item.Event}}
-	if start := view.Start(); past.fold.Records == 0 && start != nil { // what it says of earlier generations must not be lost
+	taken := &history.Record{Number: past.fold.Records + 1, Time: now, Author: v.author,
+		Until: v.until, Events: []history.Event{item.Event}}
+	// what it says of earlier generations must not be lost
+	if start := view.Start(); past.fold.Records == 0 && start != nil {
 		taken.Events = []history.Event{start, item.Event}
 		past.ledger.remember(start)
 	}
@@ -223,10 +229,13 @@ func firstOf(reset *history.ResetRequested) port.Position {
 
 // attributesAt are those that a run had after a record. A reset takes back what came later, also if
 // the next generation ends before its code has run.
-func (v *visit) attributesAt(ctx context.Context, base history.Base) (attributes history.Attributes, err error) {
+func (v *visit) attributesAt(
+	ctx context.Context, base history.Base,
+) (attributes history.Attributes, err error) {
 	segments, err := v.e.segments(ctx, v.run, base)
 	for i := 0; i < len(segments) && err == nil; i++ {
-		log := &logReader{runs: v.e.Runs, ctx: ctx, run: v.run, generation: segments[i].Generation, more: true}
+		log := &logReader{runs: v.e.Runs, ctx: ctx, run: v.run, generation: segments[i].Generation,
+			more: true}
 		err = log.upTo(segments[i].Record, func(_ int, rec *history.Record) error {
 			if started := rec.Started(); started != nil && started.Base == nil {
 				attributes = started.Attributes
@@ -244,10 +253,13 @@ func (v *visit) attributesAt(ctx context.Context, base history.Base) (attributes
 
 // takeUnread has the record of a reset take the signals that came before it and that no record has:
 // else the next generation takes them, one that blocks the run among them.
-func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *port.View, reset port.Item, own *ledger) error {
+func (v *visit) takeUnread(
+	ctx context.Context, taken *history.Record, view *port.View, reset port.Item, own *ledger,
+) error {
 	var unread []port.Item
 	for _, item := range view.Inbox {
-		if _, ok := item.Event.(*history.SignalReceived); !ok || item.Stamp >= reset.Stamp || view.Summary.IsFormer(item) {
+		if _, ok := item.Event.(*history.SignalReceived); !ok || item.Stamp >= reset.Stamp ||
+			view.Summary.IsFormer(item) {
 			continue
 		}
 		known, _, err := v.takenByLog(ctx, item, own, view.Summary)
@@ -267,18 +279,23 @@ func (v *visit) takeUnread(ctx context.Context, taken *history.Record, view *por
 
 // takenByLog says whether a log has mail already, and where: the zero Position, if it is known by its
 // id alone.
-func (v *visit) takenByLog(ctx context.Context, item port.Item, own *ledger, run *port.Summary) (known bool, by port.Position, err error) {
+func (v *visit) takenByLog(
+	ctx context.Context, item port.Item, own *ledger, run *port.Summary,
+) (known bool, by port.Position, err error) {
 	former := run.IsFormer(item)
 	if claim, named := own.items[item.Name()]; named && !former {
 		return true, port.Position{Generation: run.Generation, Record: claim.record}, nil
 	}
 	claim, generation, err := v.takenBefore(ctx, item, own, run)
 	_, known = own.heard(item.Event.(history.Mail))
-	return known && !former || generation > 0, port.Position{Generation: generation, Record: claim.record}, err
+	return known && !former || generation > 0,
+		port.Position{Generation: generation, Record: claim.record}, err
 }
 
 // resetItem is the start of the generation that goes on from a record: with the signals and updates that came after it.
-func (v *visit) resetItem(old *port.Summary, event *history.ResetRequested, past *past, last *history.Record) port.Item {
+func (v *visit) resetItem(
+	old *port.Summary, event *history.ResetRequested, past *past, last *history.Record,
+) port.Item {
 	started := history.NewStarted(old.Generation+1, old.Workflow, old.Input, v.e.seed())
 	started.Parent, started.Attributes = old.Parent, old.Attributes
 	started.Definition = cmp.Or(event.Definition, old.Definition)

@@ -42,7 +42,9 @@ type try struct {
 }
 
 // newAttempt makes an attempt within an invocation's time; one that is out of time before it begins has failed already.
-func (e *Engine) newAttempt(key port.TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget) *try {
+func (e *Engine) newAttempt(
+	key port.TaskKey, command *history.ScheduleActivity, number int, scheduled time.Time, b budget,
+) *try {
 	return e.attemptAt(e.Clock.Now(), key, command, number, scheduled, b)
 }
 

@@ -11,7 +11,8 @@ import (
 func (e *Engine) block(ctx context.Context, run, reason, message string) error {
 	e.warn(ctx, "run blocked", "run", run, "reason", reason, "message", message)
 	defer e.watch.changed(run)
-	err := e.Runs.Block(ctx, run, &port.Block{ID: e.newFiling(), Since: e.Clock.Now().UTC(), Reason: reason, Message: message, Version: e.config.Version})
+	err := e.Runs.Block(ctx, run, &port.Block{ID: e.newFiling(), Since: e.Clock.Now().UTC(),
+		Reason: reason, Message: message, Version: e.config.Version})
 	if errors.Is(err, port.ErrNoRun) {
 		return nil
 	}
@@ -48,9 +49,11 @@ func unblocks(summary *port.Summary) port.Resume {
 // If the version is learned, it also resumes one run that stays blocked, which does nothing to that run:
 // functions/activate may be new, and idle, and notes its version when it begins.
 //
-// A run that was blocked for the lack of a definition is tried again, too, once the catalog has that:
-// its publisher may have listed blocked runs from an index that did not show this one yet.
-func (e *Engine) UnblockOlder(ctx context.Context, deployed port.Deployment) (blocked, tried int, err error) {
+// A run that was blocked for the lack of a definition is tried again, too, once the catalog has
+// that: its publisher may have listed blocked runs from an index that did not show this one yet.
+func (e *Engine) UnblockOlder(
+	ctx context.Context, deployed port.Deployment,
+) (blocked, tried int, err error) {
 	asked := !deployed.Learned
 	published := map[pin]bool{}
 	all := port.ListQuery{Blocked: true, Limit: ShortestPage}

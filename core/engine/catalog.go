@@ -30,7 +30,9 @@ type PublishRequest struct {
 // lack of one. It is idempotent: the same source under the same number is the version that is there
 // (created is false). Another source under a number that is taken is a [port.Conflict]. A source
 // that cannot be interpreted is [port.Invalid], and nothing of it is stored.
-func (e *Engine) Publish(ctx context.Context, request PublishRequest) (definition *port.Definition, created bool, err error) {
+func (e *Engine) Publish(
+	ctx context.Context, request PublishRequest,
+) (definition *port.Definition, created bool, err error) {
 	made, err := e.check(request)
 	if err != nil {
 		return nil, false, err
@@ -40,7 +42,8 @@ func (e *Engine) Publish(ctx context.Context, request PublishRequest) (definitio
 	}
 	for {
 		definition, created, err = e.publish(ctx, *made, request.Version)
-		if !errors.Is(err, port.ErrTaken) { // else another publisher took the number, or this call came twice
+		// else another publisher took the number, or this call came twice
+		if !errors.Is(err, port.ErrTaken) {
 			break
 		}
 	}
@@ -50,7 +53,8 @@ func (e *Engine) Publish(ctx context.Context, request PublishRequest) (definitio
 	if definition.Status != port.DefinitionPublished {
 		return definition, created, nil
 	}
-	return definition, created, e.unavailable(e.unblockDefined(ctx, definition.Name), "the definition is published, but the runs that wait for it were not resumed")
+	return definition, created, e.unavailable(e.unblockDefined(ctx, definition.Name),
+		"the definition is published, but the runs that wait for it were not resumed")
 }
 
 // Validate says what [Engine.Publish] would say of a source; nil if it would be published.
@@ -66,19 +70,26 @@ func (e *Engine) check(request PublishRequest) (*port.Definition, error) {
 	case err != nil:
 		return nil, err
 	case !slices.Contains(kinds, request.Kind):
-		return nil, port.Errorf(port.Invalid, "definitions of kind %q are not interpreted here; kinds: %s", request.Kind, named(kinds))
+		return nil, port.Errorf(port.Invalid, "definitions of kind %q are not interpreted here; "+
+			"kinds: %s", request.Kind, named(kinds))
 	case request.Version < 0:
-		return nil, port.Errorf(port.Invalid, "version %d: versions are numbered from 1", request.Version)
+		return nil, port.Errorf(port.Invalid, "version %d: versions are numbered from 1",
+			request.Version)
 	case len(request.Source) > port.LongestSource:
-		return nil, port.Errorf(port.TooLarge, "the source has %d bytes, the limit is %d", len(request.Source), port.LongestSource)
+		return nil, port.Errorf(port.TooLarge, "the source has %d bytes, the limit is %d",
+			len(request.Source), port.LongestSource)
 	case !utf8.ValidString(request.Source):
 		return nil, port.Errorf(port.Invalid, "the source is not UTF-8 text")
 	}
 	if _, ours := e.registry.FindWorkflow(request.Name); ours {
-		return nil, port.Errorf(port.Conflict, "the program registers a workflow named %q: publish the definition under another name", request.Name)
+		return nil, port.Errorf(port.Conflict, "the program registers a workflow named %q: "+
+			"publish the definition under another name", request.Name)
 	}
-	definition := &port.Definition{Name: request.Name, Kind: request.Kind, Status: port.DefinitionPublished, Publisher: request.Publisher,
-		Hash: port.HashDefinition(request.Kind, request.Source), Bytes: len(request.Source), Source: request.Source}
+	definition := &port.Definition{Name: request.Name, Kind: request.Kind,
+		Status: port.DefinitionPublished, Publisher: request.Publisher,
+		Hash:   port.HashDefinition(request.Kind, request.Source),
+		Bytes:  len(request.Source),
+		Source: request.Source}
 	if request.Draft {
 		definition.Status = port.DefinitionDraft
 	}
@@ -89,7 +100,9 @@ func (e *Engine) check(request PublishRequest) (*port.Definition, error) {
 }
 
 // publish tries to add one version. ErrTaken: another publisher has just added it.
-func (e *Engine) publish(ctx context.Context, definition port.Definition, version int) (*port.Definition, bool, error) {
+func (e *Engine) publish(
+	ctx context.Context, definition port.Definition, version int,
+) (*port.Definition, bool, error) {
 	versions, err := e.Catalog.Versions(ctx, definition.Name)
 	if err != nil {
 		return nil, false, err
@@ -112,9 +125,12 @@ func (e *Engine) publish(ctx context.Context, definition port.Definition, versio
 }
 
 // publishAgain publishes a version that is there: a draft, perhaps.
-func (e *Engine) publishAgain(ctx context.Context, there, wanted *port.Definition) (*port.Definition, bool, error) {
+func (e *Engine) publishAgain(
+	ctx context.Context, there, wanted *port.Definition,
+) (*port.Definition, bool, error) {
 	if there.Hash != wanted.Hash {
-		return nil, false, port.Errorf(port.Conflict, "version %d of definition %q has another source: versions do not change, publish this one under another number",
+		return nil, false, port.Errorf(port.Conflict, "version %d of definition %q has another "+
+			"source: versions do not change, publish this one under another number",
 			there.Version, there.Name)
 	}
 	if wanted.Status == port.DefinitionDraft || there.Status == port.DefinitionPublished {
@@ -124,7 +140,8 @@ func (e *Engine) publishAgain(ctx context.Context, there, wanted *port.Definitio
 	return there, false, e.Catalog.SetDefinitionStatus(ctx, there.Name, there.Version, there.Status)
 }
 
-// unblockDefined has the runs of a workflow tried again that were blocked since it had no code here.
+// unblockDefined has the runs of a workflow tried again that were blocked since it had no code
+// here.
 func (e *Engine) unblockDefined(ctx context.Context, workflow string) error {
 	blocked := port.ListQuery{Workflow: workflow, Blocked: true, Limit: ShortestPage}
 	return e.eachPage(ctx, blocked, func(page []*port.Summary) error {
@@ -231,9 +248,11 @@ func (e *Engine) undefined(err error, of pin) error {
 		of.version, of.name)
 }
 
-// Definitions lists the highest versions of names after one, whatever their status, without sources;
-// and the name to give for the next page, "" at the end.
-func (e *Engine) Definitions(ctx context.Context, after string) (page []*port.Definition, next string, err error) {
+// Definitions lists the highest versions of names after one, whatever their status, without
+// sources; and the name to give for the next page, "" at the end.
+func (e *Engine) Definitions(
+	ctx context.Context, after string,
+) (page []*port.Definition, next string, err error) {
 	if e.Catalog == nil {
 		return nil, "", nil
 	}
@@ -311,7 +330,8 @@ func (e *Engine) DeleteDefinition(ctx context.Context, name string, version int)
 func (e *Engine) pin(ctx context.Context, request StartRequest) (int, error) {
 	if _, ours := e.registry.FindWorkflow(request.Workflow); ours {
 		if request.Definition != 0 {
-			return 0, port.Errorf(port.Invalid, "workflow %q is the program's own, which has no versions: leave the version out", request.Workflow)
+			return 0, port.Errorf(port.Invalid, "workflow %q is the program's own, which has no "+
+				"versions: leave the version out", request.Workflow)
 		}
 		return 0, nil
 	}
@@ -323,7 +343,8 @@ func (e *Engine) pin(ctx context.Context, request StartRequest) (int, error) {
 	case err != nil:
 		return 0, e.undefined(err, of)
 	case found.Status == port.DefinitionRetired:
-		return 0, port.Errorf(port.Conflict, "version %d of definition %q is retired: start another one", found.Version, found.Name)
+		return 0, port.Errorf(port.Conflict, "version %d of definition %q is retired: start "+
+			"another one", found.Version, found.Name)
 	}
 	return found.Version, nil
 }

@@ -56,12 +56,15 @@ func (v *visit) lookClosed(ctx context.Context, view *port.View) (again bool, er
 }
 
 // considerClosed decides what one inbox item of a closed run is. Late: it is mail that no generation has taken.
-func (v *visit) considerClosed(ctx context.Context, p *plan, item port.Item, closed *ledger, run *port.Summary) (late bool, err error) {
+func (v *visit) considerClosed(
+	ctx context.Context, p *plan, item port.Item, closed *ledger, run *port.Summary,
+) (late bool, err error) {
 	of, generation := item.Of(), run.Generation
 	if of != 0 && of != generation {
 		return false, v.lookBack(ctx, p, item, of, generation)
 	}
-	if claim, named := closed.items[item.Name()]; named && claim.filing == item.Event.Filing() && !run.IsFormer(item) {
+	if claim, named := closed.items[item.Name()]; named && claim.filing == item.Event.Filing() &&
+		!run.IsFormer(item) {
 		v.considerTaken(p, item, claim, generation)
 		return false, nil
 	}

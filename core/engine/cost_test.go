@@ -19,12 +19,14 @@ import (
 )
 
 // TestWhatRunsCost: small runs make these calls, and no more, where nothing fails. Each call costs
-// money and time. On AWS a sender sends a message first, and its receiver files again what it carries.
+// money and time. On AWS a sender sends a message first, and its receiver files again what it
+// carries.
 func TestWhatRunsCost(t *testing.T) {
 	apart := map[string]string{
 		"activity": "create 2, delete 2, file 1, look 2, put 2, send-resumes 2, send-tasks 1",
 		"steps":    "create 2, delete 1, look 1, put 3, send-resumes 1",
-		"timers":   "create 2, delete 3, delete-due 1, file 2, look 3, put 3, put-due 1, send-resumes 3",
+		"timers": "create 2, delete 3, delete-due 1, file 2, look 3, put 3, put-due 1, " +
+			"send-resumes 3",
 		"child": "create 3, delete 4, file 2, look 4, put 5, send-resumes 4, send-tasks 1, " +
 			"summary 1",
 		"signal": "create 2, delete 4, file 5, look 4, put 3, send-resumes 4, send-tasks 1, " +
@@ -33,7 +35,8 @@ func TestWhatRunsCost(t *testing.T) {
 	together := map[string]string{
 		"activity": "create 1, delete 2, file 1, look 2, put 2, send-resumes 2, send-tasks 1",
 		"steps":    "create 1, delete 1, look 1, put 3, send-resumes 1",
-		"timers":   "create 1, delete 3, delete-due 1, file 2, look 3, put 3, put-due 1, send-resumes 3",
+		"timers": "create 1, delete 3, delete-due 1, file 2, look 3, put 3, put-due 1, " +
+			"send-resumes 3",
 		"child": "create 2, delete 4, file 2, look 4, put 5, send-resumes 4, send-tasks 1, " +
 			"summary 1",
 		"signal": "create 1, delete 3, file 3, look 4, put 3, send-resumes 4, send-tasks 1, " +
@@ -88,7 +91,8 @@ func TestACallerIsToldAtOnce(t *testing.T) {
 }
 
 // TestAttemptsOfAStepOutliveItsAuthors: the first author dies while the step waits for its second
-// attempt, the next one has too little time for the third. No attempt is made twice, and none left out.
+// attempt, the next one has too little time for the third. No attempt is made twice, and none left
+// out.
 func TestAttemptsOfAStepOutliveItsAuthors(t *testing.T) {
 	const interval = 40 * time.Second
 	var made []int

@@ -191,7 +191,9 @@ func (p *plan) leave(until time.Time) {
 
 // lookBack decides on an item that belongs to a generation before the present one. It is rare: it means that the author of
 // that generation's end is still tidying up, or died.
-func (v *visit) lookBack(ctx context.Context, p *plan, item port.Item, generation, present int) error {
+func (v *visit) lookBack(
+	ctx context.Context, p *plan, item port.Item, generation, present int,
+) error {
 	if generation < present {
 		log, err := v.e.readLedger(ctx, v.run, generation)
 		if err != nil {
@@ -208,7 +210,9 @@ func (v *visit) lookBack(ctx context.Context, p *plan, item port.Item, generatio
 }
 
 // lookForMail decides on mail that the present generation has not taken, if one before it has.
-func (v *visit) lookForMail(ctx context.Context, p *plan, item port.Item, own *ledger, run *port.Summary) (found bool, err error) {
+func (v *visit) lookForMail(
+	ctx context.Context, p *plan, item port.Item, own *ledger, run *port.Summary,
+) (found bool, err error) {
 	taken, by, err := v.takenBefore(ctx, item, own, run)
 	if err != nil || by == 0 {
 		return false, err
@@ -220,7 +224,9 @@ func (v *visit) lookForMail(ctx context.Context, p *plan, item port.Item, own *l
 // takenBefore finds the generation before the present one that took an item of mail; 0: none is
 // known to have. What was sent to a run that had the id before, that run's generations alone can
 // have taken, and no other message of the name is the same: its filing tells.
-func (v *visit) takenBefore(ctx context.Context, item port.Item, own *ledger, run *port.Summary) (taken claim, by int, err error) {
+func (v *visit) takenBefore(
+	ctx context.Context, item port.Item, own *ledger, run *port.Summary,
+) (taken claim, by int, err error) {
 	maybe, since := own.mayBeOfEarlier(item)
 	newest, oldest := run.Generation-1, max(own.oldest(), own.origin)
 	former := run.IsFormer(item)
@@ -236,7 +242,8 @@ func (v *visit) takenBefore(ctx context.Context, item port.Item, own *ledger, ru
 		if err != nil {
 			return claim{}, 0, err
 		}
-		if taken, named := log.items[item.Name()]; named && (!former || taken.filing == item.Event.Filing()) {
+		if taken, named := log.items[item.Name()]; named &&
+			(!former || taken.filing == item.Event.Filing()) {
 			return taken, by, nil
 		}
 		maybe = !log.began.Before(since)

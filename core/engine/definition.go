@@ -68,8 +68,8 @@ func (e *Engine) code(ctx context.Context, of pin) (*code, error) {
 	})
 }
 
-// fits refuses what a caller sends to a run of a published definition, if it does not fit. Nothing is
-// refused where the definition cannot be interpreted: the run is then blocked.
+// fits refuses what a caller sends to a run of a published definition, if it does not fit. Nothing
+// is refused where the definition cannot be interpreted: the run is then blocked.
 func (e *Engine) fits(
 	ctx context.Context, of pin, what string, value history.Payload,
 	fits func(Fitting, history.Payload) error,
@@ -145,8 +145,8 @@ func pinned(view *port.View, version int) {
 	}
 }
 
-// definitionOf is the version that the present generation is pinned to; 0: it is not, or it runs the
-// program's own code.
+// definitionOf is the version that the present generation is pinned to; 0: it is not, or it runs
+// the program's own code.
 func definitionOf(view *port.View) int {
 	if started := view.Started(); started != nil {
 		return started.Definition

@@ -69,7 +69,9 @@ func interpretWords(name, source string) (workflow.Definition, error) {
 // publishing runs a test in a world that interprets lists of words.
 func publishing(t *testing.T, test func(w *world)) {
 	t.Helper()
-	inBoth(t, func(w *world) []workflow.Definition { return []workflow.Definition{w.double()} }, func(w *world) {
+	inBoth(t, func(w *world) []workflow.Definition {
+		return []workflow.Definition{w.double()}
+	}, func(w *world) {
 		w.adjust = func(_ string, c *engine.Config) {
 			c.Interpreters = map[string]engine.Interpreter{"words": interpretWords}
 		}
@@ -77,7 +79,9 @@ func publishing(t *testing.T, test func(w *world)) {
 	})
 }
 
-func (w *world) tryPublish(request engine.PublishRequest) (definition *port.Definition, created bool, err error) {
+func (w *world) tryPublish(
+	request engine.PublishRequest,
+) (definition *port.Definition, created bool, err error) {
 	request.Kind, request.Publisher = "words", "ada"
 	err = w.api(func(ctx context.Context, e *engine.Engine) (err error) {
 		definition, created, err = e.Publish(ctx, request)
@@ -268,7 +272,8 @@ func TestAChildTakesTheLatestVersion(t *testing.T) {
 func TestPublishingResumesRuns(t *testing.T) {
 	publishing(t, func(w *world) {
 		w.start("r", "main", "1")
-		w.isBlocked(port.ReasonUnregistered, `workflow "main" is neither registered here nor published`)
+		w.isBlocked(port.ReasonUnregistered,
+			`workflow "main" is neither registered here nor published`)
 		w.publish("main", "wait, double")
 		w.settle()
 		require.Nil(w.t, w.summary("r").Blocked)
@@ -299,12 +304,14 @@ func TestAResetToAGoodVersion(t *testing.T) {
 		w.settle()
 		stored, err := w.store.Definition(w.t.Context(), "main", 1)
 		require.NoError(w.t, err)
-		require.NoError(w.t, w.store.DeleteDefinition(w.t.Context(), "main", 1)) // as another version of the program would leave it
+		// as another version of the program would leave it
+		require.NoError(w.t, w.store.DeleteDefinition(w.t.Context(), "main", 1))
 		stored.Source = "triple"
 		require.NoError(w.t, w.store.PutDefinition(w.t.Context(), stored))
 		w.replaced()
 		w.signal("r", "s", "go", `"x"`)
-		w.isBlocked(port.ReasonDefinition, `version 1 of definition "main", of kind words, cannot be interpreted: the word "triple" is not known`)
+		w.isBlocked(port.ReasonDefinition,
+			`version 1 of definition "main", of kind words, cannot be interpreted: the word "triple" is not known`)
 
 		w.publish("main", "double, wait, double")
 		w.code(port.NotFound, w.resetTo("never", engine.ResetPoint{Record: 1, Definition: 9}))
@@ -317,25 +324,30 @@ func TestAResetToAGoodVersion(t *testing.T) {
 func TestDraftsAndRetiredVersions(t *testing.T) {
 	publishing(t, func(w *world) {
 		w.publish("main", "double")
-		draft, created, err := w.tryPublish(engine.PublishRequest{Name: "main", Source: "double, double", Draft: true})
+		draft, created, err := w.tryPublish(engine.PublishRequest{Name: "main",
+			Source: "double, double", Draft: true})
 		require.NoError(w.t, err)
 		require.True(w.t, created)
 		require.Equal(w.t, 2, draft.Version)
 		w.start("a", "main", "1")
 		w.result("a", "2")
-		_, err = w.tryStart(engine.StartRequest{Run: "b", Workflow: "main", Definition: 2, Input: history.Payload("1")})
+		_, err = w.tryStart(engine.StartRequest{Run: "b", Workflow: "main", Definition: 2,
+			Input: history.Payload("1")})
 		require.NoError(w.t, err)
 		w.result("b", "4")
 		w.pinnedTo("b", 2)
 
-		again, created, err := w.tryPublish(engine.PublishRequest{Name: "main", Source: "double, double"})
+		again, created, err := w.tryPublish(engine.PublishRequest{Name: "main",
+			Source: "double, double"})
 		require.NoError(w.t, err)
 		require.False(w.t, created, "the draft is published")
 		require.Equal(w.t, []any{2, port.DefinitionPublished}, []any{again.Version, again.Status})
 		w.start("c", "main", "1")
 		w.result("c", "4")
 
-		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { return e.Retire(ctx, "main", 2) }))
+		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+			return e.Retire(ctx, "main", 2)
+		}))
 		w.start("d", "main", "1")
 		w.result("d", "2")
 		_, err = w.tryStart(engine.StartRequest{Run: "e", Workflow: "main", Definition: 2})
@@ -346,10 +358,14 @@ func TestDraftsAndRetiredVersions(t *testing.T) {
 func TestWhatIsInUseIsNotDeleted(t *testing.T) {
 	publishing(t, func(w *world) {
 		remove := func(version int) error {
-			return w.api(func(ctx context.Context, e *engine.Engine) error { return e.DeleteDefinition(ctx, "main", version) })
+			return w.api(func(ctx context.Context, e *engine.Engine) error {
+				return e.DeleteDefinition(ctx, "main", version)
+			})
 		}
 		retire := func(version int) {
-			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error { return e.Retire(ctx, "main", version) }))
+			require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
+				return e.Retire(ctx, "main", version)
+			}))
 		}
 		w.publish("main", "double")
 		w.start("a", "main", "1")
@@ -407,7 +423,8 @@ func TestPublishingIsIdempotent(t *testing.T) {
 			{engine.PublishRequest{Source: "triple"}, 0, false, port.Invalid},
 			{engine.PublishRequest{Source: "double", Version: -1}, 0, false, port.Invalid},
 			{engine.PublishRequest{Source: "\xff"}, 0, false, port.Invalid},
-			{engine.PublishRequest{Source: strings.Repeat("x", port.LongestSource+1)}, 0, false, port.TooLarge},
+			{engine.PublishRequest{Source: strings.Repeat("x", port.LongestSource+1)}, 0, false,
+				port.TooLarge},
 		} {
 			c.request.Name = "main"
 			definition, created, err := w.tryPublish(c.request)
@@ -417,11 +434,13 @@ func TestPublishingIsIdempotent(t *testing.T) {
 			}
 			require.NoError(w.t, err, i)
 			require.Equal(w.t, c.created, created, i)
-			require.Equal(w.t, []any{c.version, "ada", ""}, []any{definition.Version, definition.Publisher, definition.Source}, i)
+			require.Equal(w.t, []any{c.version, "ada", ""},
+				[]any{definition.Version, definition.Publisher, definition.Source}, i)
 		}
-		versions, err := ask(w, func(ctx context.Context, e *engine.Engine) ([]*port.Definition, error) {
-			return e.Versions(ctx, "main")
-		})
+		versions, err := ask(w,
+			func(ctx context.Context, e *engine.Engine) ([]*port.Definition, error) {
+				return e.Versions(ctx, "main")
+			})
 		require.NoError(w.t, err)
 		require.Len(w.t, versions, 5, "what is refused is not stored")
 	})
@@ -464,7 +483,8 @@ func TestVersionsOfAStart(t *testing.T) {
 
 // The stored form has what a reader of another version needs.
 func TestStoredDefinitions(t *testing.T) {
-	definition := &port.Definition{Name: "main", Version: 3, Kind: "words", Status: port.DefinitionDraft, Source: "double"}
+	definition := &port.Definition{Name: "main", Version: 3, Kind: "words",
+		Status: port.DefinitionDraft, Source: "double"}
 	text, err := port.EncodeDefinition(history.Encoder{}, definition)
 	require.NoError(t, err)
 	require.True(t, json.Valid(text))
@@ -523,9 +543,11 @@ func TestPublishedWhileAnIndexLags(t *testing.T) {
 	publishing(t, func(w *world) {
 		w.start("r", "main", "1")
 		w.isBlocked(port.ReasonUnregistered, "main")
-		definition, err := port.DecodeDefinition(&history.Decoder{}, []byte(`{"name":"main","version":1,"kind":"words","status":"published","source":"double"}`))
+		definition, err := port.DecodeDefinition(&history.Decoder{},
+			[]byte(`{"name":"main","version":1,"kind":"words","status":"published","source":"double"}`))
 		require.NoError(w.t, err)
-		require.NoError(w.t, w.store.PutDefinition(w.t.Context(), definition)) // as a publisher that found no run
+		// as a publisher that found no run
+		require.NoError(w.t, w.store.PutDefinition(w.t.Context(), definition))
 		w.settle()
 		require.NotNil(w.t, w.summary("r").Blocked)
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
@@ -537,15 +559,17 @@ func TestPublishedWhileAnIndexLags(t *testing.T) {
 	})
 }
 
-// TestPublishedWhileABlockIsPut: a definition is published just before its lack blocks a run, so that
-// the publisher does not see the run. The author of the block cannot look again: the catalog fails.
+// TestPublishedWhileABlockIsPut: a definition is published just before its lack blocks a run, so
+// that the publisher does not see the run. The author of the block cannot look again: the catalog
+// fails.
 func TestPublishedWhileABlockIsPut(t *testing.T) {
 	publishing(t, func(w *world) {
 		w.start("r", "main", "1")
 		message := w.take("")[0]
 		w.plan(fault{kind: failBefore, op: port.OpFindDefinition, nth: 2})
 		require.Error(w.t, w.deliver(w.activator(), message).wait())
-		definition, err := port.DecodeDefinition(&history.Decoder{}, []byte(`{"name":"main","version":1,"kind":"words","status":"published","source":"double"}`))
+		definition, err := port.DecodeDefinition(&history.Decoder{},
+			[]byte(`{"name":"main","version":1,"kind":"words","status":"published","source":"double"}`))
 		require.NoError(w.t, err)
 		require.NoError(w.t, w.store.PutDefinition(w.t.Context(), definition))
 		require.NotNil(w.t, w.summary("r").Blocked)
@@ -559,7 +583,8 @@ func TestAVersionThatIsPutTwice(t *testing.T) {
 	publishing(t, func(w *world) {
 		for version := range 2 {
 			w.plan(fault{kind: takenAfter, op: port.OpPutDefinition})
-			definition, _, err := w.tryPublish(engine.PublishRequest{Name: "main", Version: version, Source: "double"})
+			definition, _, err := w.tryPublish(engine.PublishRequest{Name: "main", Version: version,
+				Source: "double"})
 			require.NoError(w.t, err)
 			require.Equal(w.t, 1, definition.Version)
 		}

@@ -30,8 +30,9 @@ func TestDiagnosisOfBlockedRuns(t *testing.T) {
 		blocked := found.Blocked[0]
 		require.Contains(w.t, blocked.Message, "functions/activate")
 		require.False(w.t, blocked.Since.Before(since))
-		require.Equal(w.t, engine.BlockedRun{Run: "r", Workflow: "main", Block: port.Block{ID: blocked.ID, Reason: port.ReasonUndeliverable, Version: "1",
-			Message: blocked.Message, Since: blocked.Since}}, blocked)
+		require.Equal(w.t, engine.BlockedRun{Run: "r", Workflow: "main",
+			Block: port.Block{ID: blocked.ID, Reason: port.ReasonUndeliverable, Version: "1",
+				Message: blocked.Message, Since: blocked.Since}}, blocked)
 		w.unblock("r")
 		w.ends(`"x"`)
 		require.Equal(w.t, &engine.Diagnosis{}, w.diagnose())
@@ -42,7 +43,8 @@ func TestDiagnosisNamesSomeOfMany(t *testing.T) {
 	simulate(t, oneSignal, func(w *world) {
 		for i := range 103 {
 			w.start(fmt.Sprint("r", i), "main", "1")
-			require.NoError(w.t, w.store.Block(w.t.Context(), fmt.Sprint("r", i), &port.Block{ID: "mark", Reason: port.ReasonActivation}))
+			require.NoError(w.t, w.store.Block(w.t.Context(), fmt.Sprint("r", i),
+				&port.Block{ID: "mark", Reason: port.ReasonActivation}))
 		}
 		found := w.diagnose()
 		require.Len(w.t, found.Blocked, 100)
@@ -67,7 +69,8 @@ func TestDiagnosisOfOverdueTimers(t *testing.T) {
 		overdue := w.diagnose().Overdue
 		require.Len(w.t, overdue, 1)
 		require.True(w.t, at.Equal(overdue[0].At))
-		require.Equal(w.t, port.DueTimer{At: overdue[0].At, Run: "r", Generation: 1, Seq: 0}, overdue[0])
+		require.Equal(w.t, port.DueTimer{At: overdue[0].At, Run: "r", Generation: 1, Seq: 0},
+			overdue[0])
 		w.fireDue()
 		require.Empty(w.t, w.diagnose().Overdue)
 		w.ends("20")

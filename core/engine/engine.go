@@ -23,8 +23,8 @@ type Config struct {
 	Definitions []workflow.Definition
 	// Interpreters make workflows of the sources of published definitions, by kind.
 	Interpreters map[string]Interpreter
-	// Performers perform activities that are not registered, by the prefix of their names: that named
-	// "http" performs all whose names begin with "http:".
+	// Performers perform activities that are not registered, by the prefix of their names: that
+	// named "http" performs all whose names begin with "http:".
 	Performers map[string]Performer
 	// AllowWorker says why the system must not call a worker's URL. Nil: it calls none.
 	AllowWorker func(ctx context.Context, url string) error

@@ -18,7 +18,8 @@ func (e *Engine) fold(ctx context.Context, run string, generation int) (*machine
 
 // foldView is fold for a run whose newest records are in a view.
 func (e *Engine) foldView(ctx context.Context, run string, view *port.View) (*machine.Fold, error) {
-	return e.foldFrom(ctx, run, history.Base{Generation: view.Summary.Generation, Record: math.MaxInt - 1}, view.Records)
+	return e.foldFrom(ctx, run, history.Base{Generation: view.Summary.Generation,
+		Record: math.MaxInt - 1}, view.Records)
 }
 
 // foldTo is fold up to one record.
@@ -30,9 +31,11 @@ func (e *Engine) foldTo(ctx context.Context, run string, to history.Base) (*mach
 	return e.foldFrom(ctx, run, to, newest)
 }
 
-// foldFrom is foldTo for callers that have the last records. It keeps one page of the log at a time.
-// Where the checkpoint is not on the last page, it reads the pages after it a second time.
-func (e *Engine) foldFrom(ctx context.Context, run string, to history.Base, page []*history.Record) (*machine.Fold, error) {
+// foldFrom is foldTo for callers that have the last records. It keeps one page of the log at a
+// time. Where the checkpoint is not on the last page, it reads the pages after it a second time.
+func (e *Engine) foldFrom(
+	ctx context.Context, run string, to history.Base, page []*history.Record,
+) (*machine.Fold, error) {
 	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: to.Generation}
 	fold := &machine.Fold{}
 	for len(page) > 0 {

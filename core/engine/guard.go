@@ -100,8 +100,8 @@ func (w *watchdog) arm(e *Engine) {
 	e.Clock.AfterFunc(e.config.StuckAfter/patience, func() { w.look(e) })
 }
 
-// share is how many times as long a unit may keep its turn, since others share the processors with it:
-// activations that were at work when the watchdog looked before, too.
+// share is how many times as long a unit may keep its turn, since others share the processors with
+// it: activations that were at work when the watchdog looked before, too.
 func (w *watchdog) share() int {
 	const most = 12
 	busy := 0

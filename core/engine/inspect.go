@@ -103,7 +103,9 @@ type inspection struct {
 	found   []Finding
 }
 
-func (e *Engine) inspectRun(ctx context.Context, run string, overdue map[port.DueTimer]bool) ([]Finding, error) {
+func (e *Engine) inspectRun(
+	ctx context.Context, run string, overdue map[port.DueTimer]bool,
+) ([]Finding, error) {
 	view, err := e.Runs.Look(ctx, run, port.Newest)
 	switch {
 	case errors.Is(err, port.ErrNoRun):
@@ -139,7 +141,8 @@ func (i *inspection) unread(ctx context.Context) error {
 		return nil
 	}
 	signals, err := i.e.UnreadSignals(ctx, i.view.Summary.Run)
-	if code := port.CodeOf(err); err != nil && code != port.Unavailable { // its code cannot tell: it is about to be blocked
+	// its code cannot tell: it is about to be blocked
+	if code := port.CodeOf(err); err != nil && code != port.Unavailable {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -232,7 +235,8 @@ func (i *inspection) pending(ctx context.Context) error {
 			}
 		case *history.StartTimer:
 			due := p.Time.Add(command.Duration)
-			timer := port.DueTimer{Run: i.view.Summary.Run, Generation: i.view.Summary.Generation, Seq: seq}
+			timer := port.DueTimer{Run: i.view.Summary.Run, Generation: i.view.Summary.Generation,
+				Seq: seq}
 			if i.late(due) && !i.overdue[timer] {
 				i.report(Finding{Kind: FindingTimer, Seq: seq, Since: due})
 			}
@@ -298,7 +302,9 @@ func (i *inspection) activity(command *history.ScheduleActivity, scheduled time.
 }
 
 // ends is when an attempt that has begun is over at the latest; zero: it has no limit.
-func (i *inspection) ends(command *history.ScheduleActivity, state *port.TaskState, limit time.Duration) (end time.Time) {
+func (i *inspection) ends(
+	command *history.ScheduleActivity, state *port.TaskState, limit time.Duration,
+) (end time.Time) {
 	if state.Pending && command.Options.StartToClose <= 0 { // see try.patience
 		limit = longestPending
 	}

@@ -77,7 +77,9 @@ func TestTerminationOfABlockedRun(t *testing.T) {
 	inBoth(t, oneSignal, func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
-		require.NoError(w.t, w.store.Block(w.t.Context(), "r", &port.Block{ID: "mark", Reason: port.ReasonActivation}))
+		require.NoError(w.t,
+			w.store.Block(w.t.Context(), "r",
+				&port.Block{ID: "mark", Reason: port.ReasonActivation}))
 		w.terminate("r", "t")
 		w.settle()
 		w.finished()
@@ -170,7 +172,9 @@ func TestResets(t *testing.T) {
 			w.settle()
 			w.signal("r", "m1", "go", `"a"`)
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &port.Block{ID: "mark", Reason: port.ReasonActivation}))
+			require.NoError(w.t,
+				w.store.Block(w.t.Context(), "r",
+					&port.Block{ID: "mark", Reason: port.ReasonActivation}))
 			require.NoError(w.t, w.reset("r", "x", 1))
 			w.settle()
 			require.Nil(w.t, w.summary("r").Blocked)
@@ -348,7 +352,9 @@ func TestUnblockedByALearnedVersion(t *testing.T) {
 		block := func(run, version string, since time.Duration) {
 			w.start(run, "main", "1")
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), run, &port.Block{ID: run, Version: version, Since: began.Add(since)}))
+			require.NoError(w.t,
+				w.store.Block(w.t.Context(), run,
+					&port.Block{ID: run, Version: version, Since: began.Add(since)}))
 		}
 		block("a", "old", time.Second)
 		block("b", "", -time.Second)
@@ -434,10 +440,12 @@ func TestBlockedByAPanic(t *testing.T) {
 	})
 }
 
-// TestABlockThatIsNotStored: the message comes again until the block is there. Acknowledged before, the
-// run would wait in silence.
+// TestABlockThatIsNotStored: the message comes again until the block is there. Acknowledged before,
+// the run would wait in silence.
 func TestABlockThatIsNotStored(t *testing.T) {
-	define := only("main", func(_ *world, _ workflow.Context, _ int) (int, error) { panic("a mistake") })
+	define := only("main", func(_ *world, _ workflow.Context, _ int) (int, error) {
+		panic("a mistake")
+	})
 	inBoth(t, define, func(w *world) {
 		w.plan(fault{kind: failBefore, op: "block"})
 		w.start("r", "main", "1")
@@ -550,7 +558,10 @@ func TestBlockedByAnUnreadableRecord(t *testing.T) {
 		w.start("r", "main", "1")
 		w.settle()
 		// A record out of its place: the log goes from 1 to 3.
-		require.NoError(w.t, w.store.Put(w.t.Context(), &port.Commit{Run: "r", Generation: 1, Record: &history.Record{Number: 3, Time: time.Now()}}))
+		require.NoError(w.t,
+			w.store.Put(w.t.Context(),
+				&port.Commit{Run: "r", Generation: 1,
+					Record: &history.Record{Number: 3, Time: time.Now()}}))
 		w.upgrade("2", twoStarted)
 		w.signal("r", "m1", "go", `"a"`)
 		w.isBlocked(port.ReasonUnreadable, "record 3")
@@ -730,13 +741,17 @@ func TestAttributesOverGenerations(t *testing.T) {
 			return n, workflow.Sleep(ctx, time.Hour)
 		}
 	}
-	inBoth(t, func(*world) []workflow.Definition { return []workflow.Definition{workflow.New("main", main)} }, func(w *world) {
+	inBoth(t, func(*world) []workflow.Definition {
+		return []workflow.Definition{workflow.New("main", main)}
+	}, func(w *world) {
 		require.NoError(w.t, w.api(func(ctx context.Context, e *engine.Engine) error {
-			_, _, err := e.Start(ctx, engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("1"),
+			_, _, err := e.Start(ctx, engine.StartRequest{Run: "r", Workflow: "main",
+				Input:      history.Payload("1"),
 				Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
 			return err
 		}))
-		both := history.Attributes{"customer": history.Payload(`"a"`), "colour": history.Payload(`"red"`)}
+		both := history.Attributes{"customer": history.Payload(`"a"`),
+			"colour": history.Payload(`"red"`)}
 		w.pass(time.Minute)
 		require.Equal(w.t, both, w.summary("r").Attributes)
 		require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Record: 1}))
@@ -761,7 +776,8 @@ func TestWhatTheSummaryShows(t *testing.T) {
 	inBoth(t, define, func(w *world) {
 		w.start("r", "main", "1")
 		w.settle()
-		page, _, err := w.store.List(w.t.Context(), port.ListQuery{Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
+		page, _, err := w.store.List(w.t.Context(),
+			port.ListQuery{Attributes: history.Attributes{"customer": history.Payload(`"a"`)}})
 		require.NoError(w.t, err)
 		require.Len(w.t, page, 1)
 		require.JSONEq(w.t, `{"n":1}`, string(page[0].State))

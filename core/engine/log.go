@@ -93,7 +93,9 @@ func (e *Engine) Export(ctx context.Context, run string, generation int, after p
 // DefinitionOf gives the version of a published definition that a generation has, with its source.
 // Nil: it runs the program's own code, or has no records. If the version was deleted, only its
 // number is known. Generation 0 is the current one.
-func (e *Engine) DefinitionOf(ctx context.Context, run string, generation int) (*history.ExportedDefinition, error) {
+func (e *Engine) DefinitionOf(
+	ctx context.Context, run string, generation int,
+) (*history.ExportedDefinition, error) {
 	generation, err := e.whichGeneration(ctx, run, generation)
 	if err != nil {
 		return nil, err
@@ -162,16 +164,19 @@ func (r *logReader) upTo(last int, each func(generation int, rec *history.Record
 
 // foldAll is fold for callers that need each of the generation's own records. It reads all that
 // counts for the generation.
-func (e *Engine) foldAll(ctx context.Context, run string, generation int, own func(*history.Record)) (*machine.Fold, error) {
+func (e *Engine) foldAll(
+	ctx context.Context, run string, generation int, own func(*history.Record),
+) (*machine.Fold, error) {
 	whole, last := &machine.Fold{}, 0
-	err := e.eachThatCounts(ctx, run, generation, port.Position{}, func(g int, rec *history.Record) error {
-		whole.Generation = g
-		if whole.Add(rec); g == generation {
-			last = rec.Number
-			own(rec)
-		}
-		return nil
-	})
+	err := e.eachThatCounts(ctx, run, generation, port.Position{},
+		func(g int, rec *history.Record) error {
+			whole.Generation = g
+			if whole.Add(rec); g == generation {
+				last = rec.Number
+				own(rec)
+			}
+			return nil
+		})
 	whole.Records = last
 	return whole, err
 }

@@ -25,11 +25,12 @@ func TestExportGoesOn(t *testing.T) {
 		w.ends(`"ab"`)
 		p := w.process("api")
 		export := func(generation int, after port.Position) (places []port.Position) {
-			require.NoError(w.t, p.engine.Export(p.in(), "r", generation, after, func(at port.Position, rec *history.Record) error {
-				require.Equal(w.t, at.Record, rec.Number)
-				places = append(places, at)
-				return nil
-			}))
+			require.NoError(w.t, p.engine.Export(p.in(), "r", generation, after,
+				func(at port.Position, rec *history.Record) error {
+					require.Equal(w.t, at.Record, rec.Number)
+					places = append(places, at)
+					return nil
+				}))
 			return places
 		}
 		for generation, segments := range map[int]int{1: 1, 2: 2, 3: 3} {
@@ -41,10 +42,16 @@ func TestExportGoesOn(t *testing.T) {
 			}
 			require.Len(w.t, found, segments)
 		}
-		require.Equal(w.t, export(3, port.Position{}), export(0, port.Position{}), "0 is the current one")
+		require.Equal(w.t, export(3, port.Position{}), export(0, port.Position{}),
+			"0 is the current one")
 		enough := errors.New("enough")
-		require.ErrorIs(w.t, p.engine.Export(p.in(), "r", 1, port.Position{}, func(port.Position, *history.Record) error { return enough }), enough)
-		require.Equal(w.t, port.NotFound, port.CodeOf(p.engine.Export(p.in(), "r", 4, port.Position{}, nil)))
-		require.Equal(w.t, port.NotFound, port.CodeOf(p.engine.Export(p.in(), "none", 0, port.Position{}, nil)))
+		require.ErrorIs(w.t, p.engine.Export(p.in(), "r", 1, port.Position{},
+			func(port.Position, *history.Record) error {
+				return enough
+			}), enough)
+		require.Equal(w.t, port.NotFound,
+			port.CodeOf(p.engine.Export(p.in(), "r", 4, port.Position{}, nil)))
+		require.Equal(w.t, port.NotFound,
+			port.CodeOf(p.engine.Export(p.in(), "none", 0, port.Position{}, nil)))
 	})
 }

@@ -69,7 +69,8 @@ func (e *blockedError) Error() string { return e.message }
 // none, or where what is new does not fit it. It gives a *blockedError where the code cannot.
 func (e *Engine) catchUp(ctx context.Context, s *slot, view *port.View) error {
 	defer s.replayed()
-	if l := s.live; l != nil && (l.position.Generation != view.Summary.Generation || !l.hasVersion(view)) {
+	if l := s.live; l != nil && (l.position.Generation != view.Summary.Generation ||
+		!l.hasVersion(view)) {
 		s.drop()
 	}
 	if s.live == nil {
@@ -232,12 +233,15 @@ func blockFor(err error) error {
 
 // unregistered blocks a run whose workflow is not here.
 func (e *Engine) unregistered(workflow string) error {
-	what, do := "not registered here", "Register it (program.Main), or start the program that has it"
+	what, do := "not registered here", "Register it (program.Main), or start the program that "+
+		"has it"
 	if e.Catalog != nil {
-		what, do = "neither registered here nor published", "Publish it, register it (program.Main), or start the program that has it"
+		what, do = "neither registered here nor published",
+			"Publish it, register it (program.Main), or start the program that has it"
 	}
-	return &blockedError{reason: port.ReasonUnregistered, needs: pin{name: workflow}, message: fmt.Sprintf(
-		"workflow %q is %s; registered: %s. %s: the run goes on by itself then", workflow, what, named(e.Workflows()), do)}
+	return &blockedError{reason: port.ReasonUnregistered, needs: pin{name: workflow},
+		message: fmt.Sprintf(
+			"workflow %q is %s; registered: %s. %s: the run goes on by itself then", workflow, what, named(e.Workflows()), do)}
 }
 
 func named(names []string) string {

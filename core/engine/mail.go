@@ -13,9 +13,9 @@ import (
 type MessageRequest struct {
 	Run string
 	// ID of the message: repeating it with the same id is safe. A run knows a message by its kind,
-	// name and id: the same id with another content is a [port.Conflict], and with another kind or name
-	// it is another message. A run knows it as long as the log that took it is kept. Empty: the
-	// engine makes one.
+	// name and id: the same id with another content is a [port.Conflict], and with another kind or
+	// name it is another message. A run knows it as long as the log that took it is kept. Empty:
+	// the engine makes one.
 	ID string
 	// Unique: no other message can have this ID, as it was drawn at random for this message. Then
 	// nothing is read to compare them.
@@ -35,8 +35,9 @@ type Accepted struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// Signal sends a run a signal. When it returns without an error, the signal is durable; a run that ends before it has
-// looked may leave it unread. One that does not fit the registered signal is [port.Invalid].
+// Signal sends a run a signal. When it returns without an error, the signal is durable; a run that
+// ends before it has looked may leave it unread. One that does not fit the registered signal is
+// [port.Invalid].
 func (e *Engine) Signal(ctx context.Context, request MessageRequest, name string, input history.Payload) (Accepted, error) {
 	if err := errors.Join(validName("signal", name), validPayload("input", input)); err != nil {
 		return Accepted{}, err
@@ -91,7 +92,8 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 		return Accepted{}, err
 	}
 	if to.Record < 1 {
-		return Accepted{}, port.Errorf(port.Invalid, "record %d: records are numbered from 1", to.Record)
+		return Accepted{}, port.Errorf(port.Invalid, "record %d: records are numbered from 1",
+			to.Record)
 	}
 	made := request.ID == ""
 	if made {
@@ -102,7 +104,8 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 		return Accepted{}, err
 	}
 	reset := history.NewReset(request.ID, summary.Generation, to.Record, reason)
-	reset.Of, reset.ExcludeSignals, reset.Definition = to.Generation, to.ExcludeSignals, to.Definition
+	reset.Of, reset.ExcludeSignals, reset.Definition = to.Generation, to.ExcludeSignals,
+		to.Definition
 	if !made { // carried out, it is in a generation that may not have this record
 		if known, err := e.recallAny(ctx, request, summary, reset); known.known() || err != nil {
 			return e.repeated(ctx, request, known, err)
@@ -112,7 +115,8 @@ func (e *Engine) Reset(ctx context.Context, request MessageRequest, to ResetPoin
 		return Accepted{}, err
 	}
 	if to.Definition != 0 {
-		if _, err := e.pin(ctx, StartRequest{Workflow: summary.Workflow, Definition: to.Definition}); err != nil {
+		if _, err := e.pin(ctx, StartRequest{Workflow: summary.Workflow,
+			Definition: to.Definition}); err != nil {
 			return Accepted{}, err
 		}
 	}
@@ -132,7 +136,8 @@ func (e *Engine) validBase(ctx context.Context, summary *port.Summary, base hist
 		return e.unavailable(err, "the log was not read")
 	}
 	if last := fold.Records; base.Record > last || fold.Closes != nil && base.Record == last {
-		return port.Errorf(port.Invalid, "record %d cannot be gone on from: generation %d has %d records%s", base.Record, base.Generation, last,
+		return port.Errorf(port.Invalid, "record %d cannot be gone on from: generation %d has %d "+
+			"records%s", base.Record, base.Generation, last,
 			map[bool]string{true: ", and the last one closes it"}[fold.Closes != nil])
 	}
 	return nil
@@ -147,7 +152,8 @@ func (e *Engine) withinReach(ctx context.Context, summary *port.Summary, generat
 	}
 	first := max(1, present.origin)
 	if generation < first || generation > summary.Generation {
-		return port.Errorf(port.Invalid, "run %q can continue from its generations %d to %d, not from %d", summary.Run, first, summary.Generation, generation)
+		return port.Errorf(port.Invalid, "run %q can continue from its generations %d to %d, not "+
+			"from %d", summary.Run, first, summary.Generation, generation)
 	}
 	for g := generation; g < summary.Generation; g++ {
 		if _, err := e.whichGeneration(ctx, summary.Run, g); err != nil {
@@ -206,7 +212,8 @@ func (e *Engine) send(ctx context.Context, request MessageRequest, message func(
 			return e.repeated(ctx, request, known, err)
 		}
 	}
-	return Accepted{}, port.Errorf(port.Closed, "run %q has ended (%s): it takes no more messages", request.Run, summary.Status)
+	return Accepted{}, port.Errorf(port.Closed, "run %q has ended (%s): it takes no more messages",
+		request.Run, summary.Status)
 }
 
 // fitsRun refuses a signal that is of no use to the published definition that a run has.
@@ -221,7 +228,9 @@ func (e *Engine) fitsRun(ctx context.Context, to *port.Summary, message history.
 }
 
 // recallAny recalls a message also where its id is unique: the same request may come again.
-func (e *Engine) recallAny(ctx context.Context, request MessageRequest, to *port.Summary, message history.Mail) (recalled, error) {
+func (e *Engine) recallAny(
+	ctx context.Context, request MessageRequest, to *port.Summary, message history.Mail,
+) (recalled, error) {
 	if request.Unique {
 		return e.recallUnique(ctx, to, message)
 	}
@@ -247,9 +256,13 @@ func (e *Engine) repeated(ctx context.Context, request MessageRequest, known rec
 // mail files a message, in the order that its sender needs: resume that carries it, filing, answer
 // (rule 1). Where its id may have been used, what the run knows is read before, so that a conflict
 // sends nothing, and after: two senders may come at once. It also gives what the first read found.
-func (e *Engine) mail(ctx context.Context, request MessageRequest, to *port.Summary, message history.Mail) (accepted Accepted, before recalled, err error) {
-	if to.Blocked != nil && to.Blocked.Reason == port.ReasonUnreadable && isAdministrative(message) {
-		return accepted, before, port.Errorf(port.Blocked, "run %q can be neither terminated nor reset as long as it cannot be read: %s", request.Run, to.Blocked.Message)
+func (e *Engine) mail(
+	ctx context.Context, request MessageRequest, to *port.Summary, message history.Mail,
+) (accepted Accepted, before recalled, err error) {
+	if to.Blocked != nil && to.Blocked.Reason == port.ReasonUnreadable &&
+		isAdministrative(message) {
+		return accepted, before, port.Errorf(port.Blocked, "run %q can be neither terminated nor "+
+			"reset as long as it cannot be read: %s", request.Run, to.Blocked.Message)
 	}
 	if !request.Unique {
 		message.Choose()
@@ -271,7 +284,9 @@ func (e *Engine) mail(ctx context.Context, request MessageRequest, to *port.Summ
 }
 
 // file files a message, and has its run look.
-func (e *Engine) file(ctx context.Context, request MessageRequest, item port.Item) (stamp int64, err error) {
+func (e *Engine) file(
+	ctx context.Context, request MessageRequest, item port.Item,
+) (stamp int64, err error) {
 	item.Stamp = max(item.Stamp, request.After+1)
 	carrying := item
 	err = e.announce(ctx, port.Resume{Run: request.Run, Carries: &carrying}, func() error {

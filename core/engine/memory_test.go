@@ -204,7 +204,9 @@ func TestResultsAreCounted(t *testing.T) {
 		text, err := workflow.Execute(ctx, grow, 1)
 		return len(text), err
 	}), func(w *world) {
-		grow := activity.New("grow", func(context.Context, int) (string, error) { return large, nil })
+		grow := activity.New("grow", func(context.Context, int) (string, error) {
+			return large, nil
+		})
 		w.adjust = func(_ string, c *engine.Config) {
 			c.Memory, c.Definitions = budget, append(c.Definitions, grow)
 		}

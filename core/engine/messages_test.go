@@ -205,13 +205,17 @@ func TestRequestsThatCannotBeRight(t *testing.T) {
 			{engine.StartRequest{Run: string(long), Workflow: "main"}, port.TooLarge},
 			{engine.StartRequest{Run: "a#b", Workflow: "main"}, port.Invalid},
 			{engine.StartRequest{Run: "r"}, port.Invalid},
-			{engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("{")}, port.Invalid},
-			{engine.StartRequest{Run: "r", Workflow: "main", Input: append(make(history.Payload, history.MaxPayload), '1')}, port.TooLarge},
+			{engine.StartRequest{Run: "r", Workflow: "main", Input: history.Payload("{")},
+				port.Invalid},
+			{engine.StartRequest{Run: "r", Workflow: "main",
+				Input: append(make(history.Payload, history.MaxPayload), '1')}, port.TooLarge},
 		} {
 			_, err := w.tryStart(bad.request)
 			w.code(bad.code, err)
 		}
-		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (*port.Summary, error) { return e.Get(ctx, "nobody") })
+		_, err := ask(w, func(ctx context.Context, e *engine.Engine) (*port.Summary, error) {
+			return e.Get(ctx, "nobody")
+		})
 		w.code(port.NotFound, err)
 		_, err = ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
 			return e.Signal(ctx, engine.MessageRequest{Run: "nobody"}, "go", nil)
@@ -508,9 +512,11 @@ func TestAStampDoesNotGoBack(t *testing.T) {
 	}), func(w *world) {
 		w.start("r", "main", "1")
 		send := func(id string, after int64) int64 {
-			accepted, err := ask(w, func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
-				return e.Signal(ctx, engine.MessageRequest{Run: "r", ID: id, After: after}, "go", history.Payload("1"))
-			})
+			accepted, err := ask(w,
+				func(ctx context.Context, e *engine.Engine) (engine.Accepted, error) {
+					return e.Signal(ctx, engine.MessageRequest{Run: "r", ID: id, After: after}, "go",
+						history.Payload("1"))
+				})
 			require.NoError(w.t, err)
 			return accepted.Stamp
 		}
@@ -535,7 +541,9 @@ func TestQueriesOfEarlierGenerations(t *testing.T) {
 		}
 		return sum, nil
 	}
-	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) { return main(ctx, n) })
+	define := only("main", func(_ *world, ctx workflow.Context, n int) (int, error) {
+		return main(ctx, n)
+	})
 	query := func(w *world, generation int) (history.Payload, error) {
 		return ask(w, func(ctx context.Context, e *engine.Engine) (history.Payload, error) {
 			return e.QueryGeneration(ctx, "r", generation, "sum", nil)

@@ -9,14 +9,19 @@ import (
 	"github.com/reprise-run/reprise/core/port"
 )
 
-// Query asks a run, open or closed, a question that changes nothing. Before its code has run for the first time, and for a moment
-// when it continues as new, a run is [port.Unavailable] for questions.
-func (e *Engine) Query(ctx context.Context, run, name string, input history.Payload) (history.Payload, error) {
-	return e.query(run, name, input, func(look func(*live) error) error { return e.ask(ctx, run, look) })
+// Query asks a run, open or closed, a question that changes nothing. Before its code has run for
+// the first time, and for a moment when it continues as new, a run is [port.Unavailable] for
+// questions.
+func (e *Engine) Query(
+	ctx context.Context, run, name string, input history.Payload,
+) (history.Payload, error) {
+	return e.query(run, name, input, func(look func(*live) error) error {
+		return e.ask(ctx, run, look)
+	})
 }
 
-// QueryGeneration is [Engine.Query] for one generation of a run. An earlier generation answers as its
-// log leaves it: each question replays the whole log. Where that log is deleted, the error is
+// QueryGeneration is [Engine.Query] for one generation of a run. An earlier generation answers as
+// its log leaves it: each question replays the whole log. Where that log is deleted, the error is
 // [port.NotFound].
 func (e *Engine) QueryGeneration(
 	ctx context.Context, run string, generation int, name string, input history.Payload,

@@ -15,7 +15,8 @@ const (
 	ShortestPage = 100
 )
 
-// Get gives a run's summary; one that cannot be read is shown by what else is known: see [port.Shown].
+// Get gives a run's summary; one that cannot be read is shown by what else is known: see
+// [port.Shown].
 func (e *Engine) Get(ctx context.Context, run string) (*port.Summary, error) {
 	if err := validID("run id", run); err != nil {
 		return nil, err
@@ -37,12 +38,16 @@ func (e *Engine) found(err error, run string) error {
 
 // Wait waits until a run has ended, or the context ends; then it gives the summary as it stands.
 func (e *Engine) Wait(ctx context.Context, run string) (*port.Summary, error) {
-	return e.WaitUntil(ctx, run, func(summary *port.Summary) bool { return summary.Status.Closed() })
+	return e.WaitUntil(ctx, run, func(summary *port.Summary) bool {
+		return summary.Status.Closed()
+	})
 }
 
 // WaitUntil waits until done says so of a run's summary, or the context ends; then it gives the summary as it stands.
 // Meanwhile it holds no summary, whose values may be large.
-func (e *Engine) WaitUntil(ctx context.Context, run string, done func(*port.Summary) bool) (summary *port.Summary, err error) {
+func (e *Engine) WaitUntil(
+	ctx context.Context, run string, done func(*port.Summary) bool,
+) (summary *port.Summary, err error) {
 	seen := false
 	err = e.until(ctx, run, func() (bool, error) {
 		latest, err := e.Get(ctx, run)
@@ -81,12 +86,15 @@ func (e *Engine) CancelRequested(ctx context.Context, run string) (bool, error) 
 }
 
 // List gives runs that match, the latest start first, page by page.
-func (e *Engine) List(ctx context.Context, query port.ListQuery) (page []*port.Summary, next string, err error) {
+func (e *Engine) List(
+	ctx context.Context, query port.ListQuery,
+) (page []*port.Summary, next string, err error) {
 	switch {
 	case query.Limit == 0:
 		query.Limit = ShortestPage
 	case query.Limit < 0 || query.Limit > LongestPage:
-		return nil, "", port.Errorf(port.TooLarge, "a page of %d runs: the limit is from 1 to %d", query.Limit, LongestPage)
+		return nil, "", port.Errorf(port.TooLarge, "a page of %d runs: the limit is from 1 to %d",
+			query.Limit, LongestPage)
 	case query.Definition < 0:
 		return nil, "", port.Errorf(port.Invalid,
 			"version %d: versions are numbered from 1", query.Definition)
@@ -125,7 +133,9 @@ func (e *Engine) ActivitiesOf(ctx context.Context, run string) ([]*port.TaskStat
 
 // awaited leaves out the states of activities that the run does not wait for: one outlives its activity where a process ended
 // between a result and the state's deletion, or where a first attempt, which keeps no state, was asked to stop.
-func (e *Engine) awaited(ctx context.Context, run string, states []*port.TaskState) ([]*port.TaskState, error) {
+func (e *Engine) awaited(
+	ctx context.Context, run string, states []*port.TaskState,
+) ([]*port.TaskState, error) {
 	summary, err := e.Runs.Summary(ctx, run)
 	if errors.Is(err, port.ErrNoRun) || err == nil && summary.Status.Closed() {
 		return nil, nil
@@ -160,12 +170,14 @@ func (e *Engine) whichGeneration(ctx context.Context, run string, generation int
 		return summary.Generation, nil
 	}
 	if generation < 1 || generation > summary.Generation {
-		return 0, port.Errorf(port.NotFound, "run %q has generations 1 to %d, not %d", run, summary.Generation, generation)
+		return 0, port.Errorf(port.NotFound, "run %q has generations 1 to %d, not %d", run,
+			summary.Generation, generation)
 	}
 	if generation < summary.Generation {
 		first, err := e.Runs.Records(ctx, run, generation, 0)
 		if err == nil && len(first) == 0 {
-			return 0, port.Errorf(port.NotFound, "the log of generation %d of run %q has been deleted: it ended longer ago than logs are kept", generation, run)
+			return 0, port.Errorf(port.NotFound, "the log of generation %d of run %q has been "+
+				"deleted: it ended longer ago than logs are kept", generation, run)
 		}
 		return generation, e.unavailable(err, "the log was not read")
 	}

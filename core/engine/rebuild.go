@@ -69,14 +69,15 @@ func (e *Engine) RebuildPage(ctx context.Context, cursor string) (done Rebuilt, 
 type eachOf func(ctx context.Context, run string) error
 
 // sweep does something with the runs that are not finished, 16 at a time: with as many, and as many
-// pages of the store, as [Engine.RebuildPage] says of the cursor and the deadline. Size is about how
-// many bytes it reads of a run at a time.
+// pages of the store, as [Engine.RebuildPage] says of the cursor and the deadline. Size is about
+// how many bytes it reads of a run at a time.
 func (e *Engine) sweep(
 	ctx context.Context, cursor string, size func(ctx context.Context, run string) int64, do eachOf,
 ) (next string, err error) {
 	last, place, ours := strings.Cut(cursor, "#")
 	if cursor != "" && !ours {
-		return "", port.Errorf(port.Invalid, "%q is not a cursor of unfinished runs: take it from the page before", cursor)
+		return "", port.Errorf(port.Invalid, "%q is not a cursor of unfinished runs: take it "+
+			"from the page before", cursor)
 	}
 	for {
 		runs, following, err := e.Directory.Unfinished(ctx, place)
@@ -208,14 +209,16 @@ func (r *resent) drop(run string) {
 	delete(r.upTo, run)
 }
 
-// errMovedOn says that a generation has ended since the summary was read, which says that it is open.
-// What its last record asks for is not pending (rules 2 and 6).
+// errMovedOn says that a generation has ended since the summary was read, which says that it is
+// open. What its last record asks for is not pending (rules 2 and 6).
 var errMovedOn = errors.New("the run has moved on")
 
 // resend sends what the log of an open run has pending. It gives the number of the last record, and
-// says whether steps are pending. What its parent asked of it may be lost, too: the parent's own log
-// is all that has it, if nothing of it was filed on disk.
-func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (last int, steps bool, err error) {
+// says whether steps are pending. What its parent asked of it may be lost, too: the parent's own
+// log is all that has it, if nothing of it was filed on disk.
+func (e *Engine) resend(
+	ctx context.Context, o *outbox, view *port.View,
+) (last int, steps bool, err error) {
 	fold, err := e.foldView(ctx, o.run, view)
 	if err != nil {
 		return 0, false, err
@@ -244,7 +247,8 @@ func (e *Engine) resend(ctx context.Context, o *outbox, view *port.View) (last i
 func answers(view *port.View) map[int64]bool {
 	answered := map[int64]bool{}
 	for _, item := range view.Inbox {
-		if answer, ok := item.Event.(history.Resolution); ok && item.Of() == view.Summary.Generation {
+		if answer, ok := item.Event.(history.Resolution); ok &&
+			item.Of() == view.Summary.Generation {
 			answered[answer.Resolves()] = true
 		}
 	}
@@ -257,7 +261,8 @@ func (e *Engine) orphan(ctx context.Context, o *outbox, parent history.Parent) e
 	if there != nil && errors.Is(err, history.ErrUnreadable) { // where it stands is known all the same
 		err = nil
 	}
-	if errors.Is(err, port.ErrNoRun) || err == nil && there.Generation == parent.Generation && !there.Status.Closed() {
+	if errors.Is(err, port.ErrNoRun) || err == nil && there.Generation == parent.Generation &&
+		!there.Status.Closed() {
 		return nil
 	}
 	if err != nil {

@@ -13,13 +13,15 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
-// longLog begins what only a rebuild brings back: a timer that is in the queue alone, and an activity.
-// Then it makes a record for each of many steps, and waits.
+// longLog begins what only a rebuild brings back: a timer that is in the queue alone, and an
+// activity. Then it makes a record for each of many steps, and waits.
 func longLog(_ *world, ctx workflow.Context, steps int) (int, error) {
 	timer := workflow.Timer(ctx, 10*time.Minute)
 	call := workflow.Start(ctx, callDouble, steps)
 	for range steps {
-		if _, err := workflow.Step(ctx, "count", func(context.Context) (int, error) { return 1, nil }); err != nil {
+		if _, err := workflow.Step(ctx, "count", func(context.Context) (int, error) {
+			return 1, nil
+		}); err != nil {
 			return 0, err
 		}
 	}
@@ -56,8 +58,10 @@ func TestARestartReadsTheEndOfALog(t *testing.T) {
 				require.GreaterOrEqual(w.t, records, steps)
 				require.LessOrEqual(w.t, w.restarts(), min(records, port.NewestRecords))
 
-				require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Generation: 1, Record: records}))
-				require.LessOrEqual(w.t, w.restarts(), 2*port.NewestRecords, "of the generation, and of its base")
+				require.NoError(w.t,
+					w.resetTo("x", engine.ResetPoint{Generation: 1, Record: records}))
+				require.LessOrEqual(w.t, w.restarts(), 2*port.NewestRecords,
+					"of the generation, and of its base")
 				w.sends("m", "go", `"x"`)
 				w.ends(fmt.Sprint(2 * steps))
 			})

@@ -37,7 +37,9 @@ func (r recalled) before(place port.Position) port.Position {
 //
 // The inbox comes first. The author of a record that takes an item writes the note before it deletes
 // the item. So the item is there, or the note, or both.
-func (e *Engine) recall(ctx context.Context, to *port.Summary, message history.Mail) (known recalled, err error) {
+func (e *Engine) recall(
+	ctx context.Context, to *port.Summary, message history.Mail,
+) (known recalled, err error) {
 	key := message.Key(0) + to.Recipient()
 	if known.lies, err = e.Runs.Item(ctx, to.Run, key); err == nil {
 		known.at, err = e.Runs.Noted(ctx, to.Run, key)
@@ -54,7 +56,8 @@ func (e *Engine) recall(ctx context.Context, to *port.Summary, message history.M
 	case err != nil:
 		return recalled{}, e.unavailable(err, "it was not accepted")
 	case there != nil && !sameMessage(there, message):
-		return recalled{}, port.Errorf(port.Conflict, "run %q was sent another %s with the id %q: give this one an id of its own, or repeat that one as it was",
+		return recalled{}, port.Errorf(port.Conflict, "run %q was sent another %s with the id "+
+			"%q: give this one an id of its own, or repeat that one as it was",
 			to.Run, describeMessage(message), message.MailID())
 	}
 	return known, nil
@@ -62,7 +65,9 @@ func (e *Engine) recall(ctx context.Context, to *port.Summary, message history.M
 
 // messageAt reads what the record says that took a message of this name: nil if it is not known any
 // more, as the log was deleted.
-func (e *Engine) messageAt(ctx context.Context, run string, at port.Position, message history.Mail) (history.Mail, error) {
+func (e *Engine) messageAt(
+	ctx context.Context, run string, at port.Position, message history.Mail,
+) (history.Mail, error) {
 	rec, err := e.Runs.Record(ctx, run, at)
 	if err != nil {
 		return nil, err
@@ -100,7 +105,9 @@ func mailOf(event history.Event) history.Mail {
 
 // recallUnique says whether a run has taken a message whose id no other message can have, and of
 // which there is no note. It reads the log of the present generation.
-func (e *Engine) recallUnique(ctx context.Context, to *port.Summary, message history.Mail) (recalled, error) {
+func (e *Engine) recallUnique(
+	ctx context.Context, to *port.Summary, message history.Mail,
+) (recalled, error) {
 	present, err := e.presentLedger(ctx, to)
 	if errors.Is(err, history.ErrUnreadable) {
 		return recalled{}, nil
@@ -124,7 +131,8 @@ func sameMessage(a, b history.Mail) bool {
 		return a.Reason == b.(*history.TerminateRequested).Reason
 	case *history.ResetRequested:
 		b := b.(*history.ResetRequested)
-		return a.Record == b.Record && a.Of == b.Of && a.ExcludeSignals == b.ExcludeSignals && a.Definition == b.Definition && a.Reason == b.Reason
+		return a.Record == b.Record && a.Of == b.Of && a.ExcludeSignals == b.ExcludeSignals &&
+			a.Definition == b.Definition && a.Reason == b.Reason
 	}
 	return false
 }

@@ -30,14 +30,16 @@ type Replayed struct {
 //
 // Code of a published definition is made of the source in the export, by one of the interpreters.
 func Replay(clock port.Clock, definitions []workflow.Definition, interpreters map[string]Interpreter, export *history.Export) (*Replayed, error) {
-	e, err := New(port.Ports{Clock: clock}, Config{Definitions: definitions, Interpreters: interpreters})
+	e, err := New(port.Ports{Clock: clock},
+		Config{Definitions: definitions, Interpreters: interpreters})
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
 	done := &Replayed{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow, Records: len(export.Records)}
 	if len(export.Records) == 0 {
-		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no records", export.Run)
+		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no records",
+			export.Run)
 	}
 	if closes := export.Records[len(export.Records)-1].Closes(); closes != nil {
 		done.Closed = closes.Status()
@@ -63,10 +65,12 @@ func (e *Engine) exported(export *history.Export) (scheduler.Entry, error) {
 		}
 		return nil, e.unregistered(export.Workflow)
 	case d.Kind == "":
-		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no source of version %d of definition %q: it was deleted before the export",
+		return nil, port.Errorf(port.Invalid, "the exported history of run %q has no source of "+
+			"version %d of definition %q: it was deleted before the export",
 			export.Run, d.Version, export.Workflow)
 	default:
-		made, err := e.interpret(&port.Definition{Name: export.Workflow, Version: d.Version, Kind: d.Kind, Source: d.Source})
+		made, err := e.interpret(&port.Definition{Name: export.Workflow, Version: d.Version,
+			Kind: d.Kind, Source: d.Source})
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +80,8 @@ func (e *Engine) exported(export *history.Export) (scheduler.Entry, error) {
 
 // replay runs code against a log.
 func (e *Engine) replay(entry scheduler.Entry, export *history.Export) error {
-	exec := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation, Workflow: export.Workflow}, entry)
+	exec := scheduler.New(scheduler.Identity{Run: export.Run, Generation: export.Generation,
+		Workflow: export.Workflow}, entry)
 	defer exec.Close()
 	records := export.Records
 	err := e.guard(exec, func() error {

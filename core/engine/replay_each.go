@@ -17,10 +17,11 @@ func (v *visit) replayed(ctx context.Context, commit *port.Commit) error {
 	}
 	export := &history.Export{Run: v.run, Generation: commit.Generation, Workflow: v.slot.live.exec.ID().Workflow}
 	if commit.Record.Number > 1 {
-		err := v.e.eachThatCounts(ctx, v.run, commit.Generation, port.Position{}, func(_ int, rec *history.Record) error {
-			export.Records = append(export.Records, rec)
-			return nil
-		})
+		err := v.e.eachThatCounts(ctx, v.run, commit.Generation, port.Position{},
+			func(_ int, rec *history.Record) error {
+				export.Records = append(export.Records, rec)
+				return nil
+			})
 		if err != nil {
 			return err
 		}

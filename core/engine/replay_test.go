@@ -39,6 +39,7 @@ func TestReplay(t *testing.T) {
 	require.False(t, done.Agrees)
 	require.Equal(t, port.ReasonUnregistered, done.Reason)
 
-	_, err = engine.Replay(system.Clock{}, definitions, nil, &history.Export{Run: "r", Workflow: "twice"})
+	_, err = engine.Replay(system.Clock{}, definitions, nil,
+		&history.Export{Run: "r", Workflow: "twice"})
 	require.Equal(t, port.Invalid, port.CodeOf(err))
 }

@@ -66,7 +66,8 @@ func (p *places) take(ctx context.Context, run string, bytes int64) (taken int64
 	case p.memory.TryTake(bytes):
 		return bytes, nil
 	}
-	return 0, port.Errorf(port.Unavailable, "the memory of this server is taken, and run %q needs some %d bytes to be replayed: try again", run, bytes)
+	return 0, port.Errorf(port.Unavailable, "the memory of this server is taken, and run %q "+
+		"needs some %d bytes to be replayed: try again", run, bytes)
 }
 
 // hold waits until nobody else holds the run; and if it is to be replayed, until there are a place
@@ -119,7 +120,9 @@ func (e *Engine) SizeOfSummary(ctx context.Context, run string) (int64, error) {
 	return e.sizeOf(ctx, run, port.Sizer.SizeOfSummary)
 }
 
-func (e *Engine) sizeOf(ctx context.Context, run string, ask func(port.Sizer, context.Context, string) (int64, error)) (int64, error) {
+func (e *Engine) sizeOf(
+	ctx context.Context, run string, ask func(port.Sizer, context.Context, string) (int64, error),
+) (int64, error) {
 	if err := validID("run id", run); err != nil {
 		return 0, err
 	}
@@ -156,7 +159,9 @@ func (e *Engine) sizeOfNewest(ctx context.Context, run string) int64 {
 	return e.boundedSize(ctx, run, port.Sizer.SizeOfNewest)
 }
 
-func (e *Engine) boundedSize(ctx context.Context, run string, ask func(port.Sizer, context.Context, string) (int64, error)) int64 {
+func (e *Engine) boundedSize(
+	ctx context.Context, run string, ask func(port.Sizer, context.Context, string) (int64, error),
+) int64 {
 	if e.config.Memory == nil {
 		return 0
 	}

@@ -117,7 +117,9 @@ func TestResetToAnEarlierGeneration(t *testing.T) {
 		run(w)
 		w.code(port.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 3, Record: 1}))
 		w.code(port.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 1, Record: 99}))
-		w.code(port.Invalid, w.resetTo("never", engine.ResetPoint{Generation: 1, Record: len(w.log("r", 1))})) // which closes it
+		// which closes it
+		w.code(port.Invalid,
+			w.resetTo("never", engine.ResetPoint{Generation: 1, Record: len(w.log("r", 1))}))
 		require.NoError(w.t, w.resetTo("x", engine.ResetPoint{Generation: 1, Record: 2}))
 		ends(w, 4) // its own first generation again, and the second
 		require.Equal(w.t, &history.Base{Generation: 1, Record: 2}, w.log("r", 3)[0].Events[0].(*history.Started).Base)
@@ -159,8 +161,8 @@ func TestResetWithoutSignals(t *testing.T) {
 	})
 }
 
-// TestLimitsOfCallsThatAResetKeeps: the limits start again. A run that is reset a day later would else
-// fail its activities before they are tried.
+// TestLimitsOfCallsThatAResetKeeps: the limits start again. A run that is reset a day later would
+// else fail its activities before they are tried.
 func TestLimitsOfCallsThatAResetKeeps(t *testing.T) {
 	for _, inline := range []bool{false, true} {
 		t.Run(map[bool]string{false: "an activity", true: "a step"}[inline], func(t *testing.T) {
@@ -172,9 +174,10 @@ func TestLimitsOfCallsThatAResetKeeps(t *testing.T) {
 				return "done", nil
 			}).With(activity.Options{Inline: inline, ScheduleToClose: time.Minute, ScheduleToStart: 30 * time.Second})
 			define := func(*world) []workflow.Definition {
-				return []workflow.Definition{call, workflow.New("main", func(ctx workflow.Context, n int) (string, error) {
-					return workflow.Execute(ctx, call, n)
-				})}
+				return []workflow.Definition{call,
+					workflow.New("main", func(ctx workflow.Context, n int) (string, error) {
+						return workflow.Execute(ctx, call, n)
+					})}
 			}
 			inBoth(t, define, func(w *world) {
 				mended.Store(false)
@@ -199,7 +202,8 @@ func TestAResetTakesAttributesBackAtOnce(t *testing.T) {
 		workflow.SetAttributes(ctx, kind.Is(2))
 		return workflow.AwaitSignal(ctx, goSignal)
 	}), func(w *world) {
-		_, err := w.tryStart(engine.StartRequest{Run: "r", Workflow: "main", Attributes: history.Attributes{"kind": history.Payload("1")}})
+		_, err := w.tryStart(engine.StartRequest{Run: "r", Workflow: "main",
+			Attributes: history.Attributes{"kind": history.Payload("1")}})
 		require.NoError(w.t, err)
 		w.settle()
 		w.signal("r", "s", "go", `"x"`)

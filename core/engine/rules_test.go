@@ -18,8 +18,9 @@ import (
 	"github.com/reprise-run/reprise/core/workflow"
 )
 
-// One test for each rule of the protocol, by its name there: the shortest way to the loss that the rule prevents. That each
-// fails without its rule is shown in mutations_test.go. Strong and InboxFirst are rules of the stores: porttest has them.
+// One test for each rule of the protocol, by its name there: the shortest way to the loss that the
+// rule prevents. That each fails without its rule is shown in mutations_test.go. Strong and
+// InboxFirst are rules of the stores: porttest has them.
 
 var (
 	oneActivity = only("main", func(_ *world, ctx workflow.Context, n int) (int, error) { return workflow.Execute(ctx, callDouble, n) })
@@ -633,7 +634,9 @@ func TestRuleUnblockNames(t *testing.T) {
 		"what arrives later": func(w *world) {
 			w.start("r", "main", "1")
 			w.settle()
-			require.NoError(w.t, w.store.Block(w.t.Context(), "r", &port.Block{ID: "mark", Reason: port.ReasonActivation}))
+			require.NoError(w.t,
+				w.store.Block(w.t.Context(), "r",
+					&port.Block{ID: "mark", Reason: port.ReasonActivation}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -693,8 +696,8 @@ func TestRuleRebuildSends(t *testing.T) {
 	})
 }
 
-// TestRuleResentOnce: in one process, the rebuild sends a pending activity. The author that finishes
-// the work of the dead one does not send it, too.
+// TestRuleResentOnce: in one process, the rebuild sends a pending activity. The author that
+// finishes the work of the dead one does not send it, too.
 func TestRuleResentOnce(t *testing.T) {
 	simulateAs(t, true, oneActivity, func(w *world) {
 		w.plan(fault{kind: crashBefore, op: "send-tasks"})

@@ -25,12 +25,13 @@ type outbox struct {
 	generation int
 	ancestors  int // of the run
 	pending    func(seq int64) (history.Sequenced, bool)
-	again      bool                      // it sends what was sent before, perhaps: activities continue from their states
-	resent     bool                      // a rebuild of this process has sent the activities
-	states     map[int64]*port.TaskState // of activities, once they are known
-	due        []port.DueTimer
-	resumes    []port.Resume
-	tasks      []port.Task
+	// it sends what was sent before, perhaps: activities continue from their states
+	again   bool
+	resent  bool                      // a rebuild of this process has sent the activities
+	states  map[int64]*port.TaskState // of activities, once they are known
+	due     []port.DueTimer
+	resumes []port.Resume
+	tasks   []port.Task
 }
 
 func (o *outbox) flush(ctx context.Context) error {
@@ -76,8 +77,11 @@ func (v *visit) sendFor(ctx context.Context, a *author) error {
 		if ok && unsent[sequenced.Seq()] {
 			continue
 		}
-		if cancel, ok := command.(*history.CancelActivity); ok && l.ledger.steps[cancel.Seq()] != nil { // whoever runs it later knows
-			v.e.attempts.cancel(port.TaskKey{Run: v.run, Generation: l.position.Generation, Seq: cancel.Seq()})
+		// whoever runs it later knows
+		if cancel, ok := command.(*history.CancelActivity); ok &&
+			l.ledger.steps[cancel.Seq()] != nil {
+			v.e.attempts.cancel(port.TaskKey{Run: v.run, Generation: l.position.Generation,
+				Seq: cancel.Seq()})
 			continue
 		}
 		if ok {
@@ -187,8 +191,11 @@ func (o *outbox) add(ctx context.Context, command history.Command, recorded time
 
 // activity sends the task of an activity's first attempt. Sent again, it continues from the
 // activity's state.
-func (o *outbox) activity(ctx context.Context, command *history.ScheduleActivity, recorded time.Time) error {
-	task := port.Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded, Sent: recorded, Attempt: 1}
+func (o *outbox) activity(
+	ctx context.Context, command *history.ScheduleActivity, recorded time.Time,
+) error {
+	task := port.Task{Run: o.run, Generation: o.generation, Command: command, Scheduled: recorded,
+		Sent: recorded, Attempt: 1}
 	if o.again {
 		if err := o.knowStates(ctx); err != nil {
 			return err
@@ -212,7 +219,9 @@ func (o *outbox) knowStates(ctx context.Context) error {
 }
 
 // statesOf reads the states of a generation's activities and steps, by number.
-func (e *Engine) statesOf(ctx context.Context, run string, generation int) (map[int64]*port.TaskState, error) {
+func (e *Engine) statesOf(
+	ctx context.Context, run string, generation int,
+) (map[int64]*port.TaskState, error) {
 	all, err := e.Tasks.TasksOf(ctx, run)
 	if err != nil {
 		return nil, err
@@ -299,7 +308,8 @@ func (o *outbox) leaveLate(ctx context.Context, command *history.StartChild) err
 		return nil
 	}
 	parent, err := o.e.Runs.Summary(ctx, o.run)
-	if errors.Is(err, port.ErrNoRun) || err == nil && parent.Generation == o.generation && !parent.Status.Closed() {
+	if errors.Is(err, port.ErrNoRun) || err == nil && parent.Generation == o.generation &&
+		!parent.Status.Closed() {
 		return nil
 	}
 	if err != nil {
@@ -310,7 +320,9 @@ func (o *outbox) leaveLate(ctx context.Context, command *history.StartChild) err
 
 // childTaken is what follows when there is a run of the child's id: it is the child itself, perhaps closed by now, or it is
 // somebody else's.
-func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wanted *port.Summary) error {
+func (o *outbox) childTaken(
+	ctx context.Context, command *history.StartChild, wanted *port.Summary,
+) error {
 	there, err := o.e.Runs.Summary(ctx, wanted.Run)
 	switch {
 	case err != nil:
@@ -327,7 +339,8 @@ func (o *outbox) childTaken(ctx context.Context, command *history.StartChild, wa
 }
 
 func tooManyAncestors(child *port.Summary) string {
-	return fmt.Sprintf("child %s of workflow %s was not started: %d runs would wait for it, each for "+
+	return fmt.Sprintf("child %s of workflow %s was not started: %d runs would wait for it, each "+
+		"for "+
 		"the next, and the limit is %d; workflows probably start each other in a circle: end it, "+
 		"or have a run continue as new",
 		child.Run, child.Workflow, child.Ancestors, port.MostAncestors)
@@ -337,7 +350,8 @@ func tooManyAncestors(child *port.Summary) string {
 func (o *outbox) refuse(ctx context.Context, child *port.Summary, kind, message string) error {
 	failure := &history.Failure{FailureKind: history.Application, Type: kind, NonRetryable: true,
 		Message: message}
-	return o.tell(ctx, child.Parent, &history.ChildResolved{Seq: child.Parent.Seq, Failure: failure})
+	return o.tell(ctx, child.Parent, &history.ChildResolved{Seq: child.Parent.Seq,
+		Failure: failure})
 }
 
 // childID is the child's own, or made of the parent's and the number of the call. One that would be
@@ -355,8 +369,12 @@ func childID(command *history.StartChild, parent *history.Parent) string {
 }
 
 // tell files a child's end in its parent's inbox, and resumes the parent.
-func (o *outbox) tell(ctx context.Context, parent *history.Parent, event *history.ChildResolved) error {
-	if _, _, err := o.e.Runs.File(ctx, parent.Run, o.e.newItem(event, parent.Generation, false)); err != nil && !errors.Is(err, port.ErrNoRun) {
+func (o *outbox) tell(
+	ctx context.Context, parent *history.Parent, event *history.ChildResolved,
+) error {
+	if _, _, err := o.e.Runs.File(ctx, parent.Run,
+		o.e.newItem(event, parent.Generation, false)); err != nil &&
+		!errors.Is(err, port.ErrNoRun) {
 		return err
 	}
 	o.resumes = append(o.resumes, port.Resume{Run: parent.Run})
@@ -389,9 +407,10 @@ func (o *outbox) cancelChild(ctx context.Context, seq int64) error {
 	return nil // it was refused
 }
 
-// mailChild files a mail from the parent in a child's inbox, and resumes the child. ErrNoRun: it has
-// not been started. A child that has ended is resumed, too: an author that died before its resume may
-// have filed the mail, and the child's author may have died before it told the parent (rule 1).
+// mailChild files a mail from the parent in a child's inbox, and resumes the child. ErrNoRun: it
+// has not been started. A child that has ended is resumed, too: an author that died before its
+// resume may have filed the mail, and the child's author may have died before it told the parent
+// (rule 1).
 func (o *outbox) mailChild(ctx context.Context, command *history.StartChild, mail func(id string) history.Event) error {
 	parent := &history.Parent{Run: o.run, Generation: o.generation, Seq: command.Seq()}
 	child := childID(command, parent)
@@ -431,7 +450,8 @@ func (o *outbox) close(ctx context.Context, summary *port.Summary, closes histor
 	case !closes.Status().Closed():
 		o.resumes = append(o.resumes, port.Resume{Run: o.run})
 	case summary.Parent != nil:
-		ended := port.Summary{Parent: summary.Parent} // the run's own may show another generation by now
+		// the run's own may show another generation by now
+		ended := port.Summary{Parent: summary.Parent}
 		ended.End(closes, time.Time{})
 		return o.tell(ctx, summary.Parent, resolved(&ended))
 	}

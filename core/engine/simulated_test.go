@@ -19,10 +19,10 @@ import (
 
 // What the simulation found, each as the shortest way to it.
 
-// TestRepeatedMailKeepsItsStamp: mail is filed, and its sender is not told. A machine whose clock is
-// behind answers the repetition. The sender's next mail comes after the first filing all the same.
-// Two places know the first stamp: what the run knows of a chosen id, and the inbox itself, which
-// alone is asked about a unique id.
+// TestRepeatedMailKeepsItsStamp: mail is filed, and its sender is not told. A machine whose clock
+// is behind answers the repetition. The sender's next mail comes after the first filing all the
+// same. Two places know the first stamp: what the run knows of a chosen id, and the inbox itself,
+// which alone is asked about a unique id.
 func TestRepeatedMailKeepsItsStamp(t *testing.T) {
 	for name, unique := range map[string]bool{"chosen": false, "unique": true} {
 		t.Run(name, func(t *testing.T) {
@@ -286,7 +286,8 @@ func TestChildThatIsCancelledBeforeItBegins(t *testing.T) {
 }
 
 // TestAChildEndsBeforeItsParentHasResumedIt: an author asks a child to cancel, and dies before it
-// resumes the child. Another resume has the child end, and its handler dies before it tells the parent.
+// resumes the child. Another resume has the child end, and its handler dies before it tells the
+// parent.
 func TestAChildEndsBeforeItsParentHasResumedIt(t *testing.T) {
 	define := withPatient(only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
 		inner, cancel := workflow.WithCancel(ctx)
@@ -379,7 +380,8 @@ func TestOneTimeForAllOfADecision(t *testing.T) {
 			<-time.After(time.Second)
 			require.NoError(w.t, w.deliver(w.activator(), look("r")).wait())
 			w.plan(fault{kind: crashBefore, op: "send-tasks", role: "activate"})
-			w.put(look("r"), &letter{resume: &port.Resume{Run: "r"}, ready: time.Now().Add(2 * time.Minute)})
+			w.put(look("r"), &letter{resume: &port.Resume{Run: "r"},
+				ready: time.Now().Add(2 * time.Minute)})
 			_ = deciding.wait()
 			w.ends("2")
 		})
@@ -424,8 +426,8 @@ func TestWhoStopsAWaitingStepAnswersForItsRun(t *testing.T) {
 	})
 }
 
-// TestAnAuthorThatEndsDuringALook: an invocation deletes its items while the next one reads the run.
-// It has ended before that one decides. Nothing of its work is left to be finished.
+// TestAnAuthorThatEndsDuringALook: an invocation deletes its items while the next one reads the
+// run. It has ended before that one decides. Nothing of its work is left to be finished.
 func TestAnAuthorThatEndsDuringALook(t *testing.T) {
 	simulateAs(t, true, oneActivity, func(w *world) {
 		w.start("r", "main", "1")
@@ -459,7 +461,8 @@ func TestVisitsThatWaitToReadARun(t *testing.T) {
 		w.signal("r", "m", "go", `"x"`)
 		second := w.deliver(node, w.takeOne("resume r"))
 		for range 3 {
-			require.NoError(w.t, w.deliver(node, look("r")).wait(), "the second visit answers for it")
+			require.NoError(w.t, w.deliver(node, look("r")).wait(),
+				"the second visit answers for it")
 		}
 		hold.release()
 		require.NoError(w.t, first.wait())

@@ -21,8 +21,8 @@ type StartRequest struct {
 	// Run is the id of the run. Empty: one is made.
 	Run      string
 	Workflow string
-	// Definition is the version of a published definition to run. Zero: the program's own code, if it
-	// has the workflow, else the highest published version.
+	// Definition is the version of a published definition to run. Zero: the program's own code, if
+	// it has the workflow, else the highest published version.
 	Definition int
 	Input      history.Payload
 	Attributes history.Attributes
@@ -31,10 +31,13 @@ type StartRequest struct {
 	Reuse bool
 }
 
-// Start starts a run. It is idempotent by the run's id: the same start again finds the run that is there (created is
-// false); another start under the same id is a [port.Conflict]. An input that does not fit the registered workflow
-// is [port.Invalid]. When it returns without an error, the start is durable.
-func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *port.Summary, created bool, err error) {
+// Start starts a run. It is idempotent by the run's id: the same start again finds the run that is
+// there (created is false); another start under the same id is a [port.Conflict]. An input that
+// does not fit the registered workflow is [port.Invalid]. When it returns without an error, the
+// start is durable.
+func (e *Engine) Start(
+	ctx context.Context, request StartRequest,
+) (summary *port.Summary, created bool, err error) {
 	if request.Run == "" {
 		request.Run = e.NewID()
 	}
@@ -48,11 +51,13 @@ func (e *Engine) Start(ctx context.Context, request StartRequest) (summary *port
 	if err != nil {
 		return nil, false, err
 	}
-	err = e.fits(ctx, pin{request.Workflow, version}, "input of workflow", request.Input, Fitting.FitsInput)
+	err = e.fits(ctx, pin{request.Workflow, version}, "input of workflow", request.Input,
+		Fitting.FitsInput)
 	if err != nil {
 		return nil, false, err
 	}
-	summary = &port.Summary{Run: request.Run, Workflow: request.Workflow, Definition: version, Generation: 1, Status: history.Running,
+	summary = &port.Summary{Run: request.Run, Workflow: request.Workflow, Definition: version,
+		Generation: 1, Status: history.Running,
 		Started: e.Clock.Now().UTC(), Input: request.Input, Attributes: request.Attributes}
 	item := e.startItem(summary)
 	summary.Start = item.Event.Filing()
@@ -86,13 +91,15 @@ func (e *Engine) startTaken(ctx context.Context, request StartRequest, start str
 		return e.reuse(ctx, request, there)
 	}
 	original := there
-	if there.Generation > 1 && !sameStart(there, request) { // continue-as-new has changed the summary's input: the first start is what counts
+	// continue-as-new has changed the summary's input: the first start is what counts
+	if there.Generation > 1 && !sameStart(there, request) {
 		if original, err = e.firstStart(ctx, there); err != nil {
 			return nil, false, err
 		}
 	}
 	if !sameStart(original, request) {
-		return nil, false, port.Errorf(port.Conflict, "a run with the id %q exists, of workflow %s with another input: choose another id, or leave it out",
+		return nil, false, port.Errorf(port.Conflict, "a run with the id %q exists, of workflow "+
+			"%s with another input: choose another id, or leave it out",
 			request.Run, there.Workflow)
 	}
 	return there, false, nil
@@ -112,9 +119,14 @@ func (e *Engine) firstStart(ctx context.Context, there *port.Summary) (*port.Sum
 }
 
 // reuse begins a new generation of a run that has ended.
-func (e *Engine) reuse(ctx context.Context, request StartRequest, there *port.Summary) (*port.Summary, bool, error) {
-	summary := &port.Summary{Run: request.Run, Workflow: request.Workflow, Generation: there.Generation + 1, Status: history.Running,
-		Started: later(e.Clock.Now().UTC(), there.Started.Add(1)), Input: request.Input, Attributes: request.Attributes}
+func (e *Engine) reuse(
+	ctx context.Context, request StartRequest, there *port.Summary,
+) (*port.Summary, bool, error) {
+	summary := &port.Summary{Run: request.Run, Workflow: request.Workflow,
+		Generation: there.Generation + 1, Status: history.Running,
+		Started:    later(e.Clock.Now().UTC(), there.Started.Add(1)),
+		Input:      request.Input,
+		Attributes: request.Attributes}
 	before, err := e.readLedger(ctx, there.Run, there.Generation)
 	if err != nil {
 		return nil, false, e.unavailable(err, "the run was not started: the log of the one before was not read")
@@ -137,7 +149,8 @@ func (e *Engine) reuse(ctx context.Context, request StartRequest, there *port.Su
 
 // reuseCommit begins the next generation of a run that has ended.
 func reuseCommit(summary *port.Summary, start port.Item) *port.Commit {
-	return &port.Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary, Next: &start}
+	return &port.Commit{Run: summary.Run, Generation: summary.Generation - 1, Summary: summary,
+		Next: &start}
 }
 
 // sameStart says whether a run was asked for as a request asks for one. A request that leaves the
@@ -158,7 +171,8 @@ func (e *Engine) startItem(summary *port.Summary) port.Item {
 // newItem makes a filing of an event.
 func (e *Engine) newItem(event history.Event, generation int, durable bool) port.Item {
 	history.File(event, e.newFiling())
-	return port.Item{Key: event.Key(generation), Event: event, Stamp: e.Clock.Now().UnixNano(), Durable: durable}
+	return port.Item{Key: event.Key(generation), Event: event, Stamp: e.Clock.Now().UnixNano(),
+		Durable: durable}
 }
 
 // filingLength of 60 random bits tells apart the few filings that one key ever has.
@@ -224,7 +238,8 @@ func validAttributes(attributes history.Attributes) error {
 
 func validText(what, text string) error {
 	if len(text) > port.LongestText {
-		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d", what, len(text), port.LongestText)
+		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d", what, len(text),
+			port.LongestText)
 	}
 	return nil
 }
@@ -232,13 +247,19 @@ func validText(what, text string) error {
 func validID(what, id string) error {
 	switch {
 	case len(id) > port.LongestID:
-		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d", what, len(id), port.LongestID)
+		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d", what, len(id),
+			port.LongestID)
 	case id == "." || id == "..":
-		return port.Errorf(port.Invalid, "the %s %q is not allowed: in an address it would mean another place", what, id)
-	case !utf8.ValidString(id) || strings.ContainsRune(id, utf8.RuneError): // what stands for text that was not Unicode is the same for all such text
+		return port.Errorf(port.Invalid, "the %s %q is not allowed: in an address it would mean "+
+			"another place", what, id)
+	// what stands for text that was not Unicode is the same for all such text
+	case !utf8.ValidString(id) || strings.ContainsRune(id, utf8.RuneError):
 		return port.Errorf(port.Invalid, "the %s is not valid Unicode", what)
-	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == '#' || r == '/' }):
-		return port.Errorf(port.Invalid, "the %s %q has a character that is not allowed: no control characters, no # and no /", what, id)
+	case strings.ContainsFunc(id, func(r rune) bool {
+		return unicode.IsControl(r) || r == '#' || r == '/'
+	}):
+		return port.Errorf(port.Invalid, "the %s %q has a character that is not allowed: no "+
+			"control characters, no # and no /", what, id)
 	}
 	return nil
 }
@@ -255,23 +276,28 @@ func validName(what, name string) error {
 	case !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError):
 		return port.Errorf(port.Invalid, "the name of the %s is not valid Unicode", what)
 	case len(name) > port.LongestName:
-		return port.Errorf(port.TooLarge, "the name of the %s has %d bytes, the limit is %d", what, len(name), port.LongestName)
+		return port.Errorf(port.TooLarge, "the name of the %s has %d bytes, the limit is %d", what,
+			len(name), port.LongestName)
 	case !plainText(name):
-		return port.Errorf(port.Invalid, "the name of the %s, %q, must be UTF-8 without control characters", what, name)
+		return port.Errorf(port.Invalid, "the name of the %s, %q, must be UTF-8 without control "+
+			"characters", what, name)
 	}
 	return nil
 }
 
 func validPayload(what string, payload history.Payload) error {
 	if len(payload) > history.MaxPayload {
-		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d: store it elsewhere and pass where it is", what, len(payload), history.MaxPayload)
+		return port.Errorf(port.TooLarge, "the %s has %d bytes, the limit is %d: store it "+
+			"elsewhere and pass where it is", what, len(payload), history.MaxPayload)
 	}
 	if payload != nil && !json.Valid(payload) {
 		var value any
-		return port.Errorf(port.Invalid, "the %s is not JSON: %v", what, json.Unmarshal(payload, &value))
+		return port.Errorf(port.Invalid, "the %s is not JSON: %v", what,
+			json.Unmarshal(payload, &value))
 	}
 	if history.TooDeep(payload) {
-		return port.Errorf(port.TooLarge, "the %s is nested more deeply than %d levels", what, history.MaxDepth)
+		return port.Errorf(port.TooLarge, "the %s is nested more deeply than %d levels", what,
+			history.MaxDepth)
 	}
 	return nil
 }

@@ -138,7 +138,9 @@ func (v *visit) runStep(ctx context.Context, s *step) *history.ActivityResolved 
 			return result
 		}
 		if a.violation != nil {
-			s.blocks = &blockedError{reason: port.ReasonViolation, message: fmt.Sprintf("step %s (seq %d): %s", s.command.Activity, s.key.Seq, a.violation.Error())}
+			s.blocks = &blockedError{reason: port.ReasonViolation,
+				message: fmt.Sprintf("step %s (seq %d): %s", s.command.Activity, s.key.Seq,
+					a.violation.Error())}
 			return nil
 		}
 		wait, again := a.retry(ctx)
@@ -159,7 +161,8 @@ func (v *visit) saveTried(ctx context.Context, s *step, failure *history.Failure
 		return
 	}
 	s.of.keep(s.key)
-	err := v.e.Tasks.SaveTask(ctx, &port.TaskState{TaskKey: s.key, Activity: s.command.Activity, Attempt: s.tried.Count() + 1,
+	err := v.e.Tasks.SaveTask(ctx, &port.TaskState{TaskKey: s.key, Activity: s.command.Activity,
+		Attempt: s.tried.Count() + 1,
 		Failure: failure.Error(), Next: s.tried.Next, Failed: s.tried.Attempts})
 	if err != nil && ctx.Err() == nil {
 		v.e.warn(ctx, "a failed attempt of a step was not stored", "run", v.run, "step", s.command.ID, "error", err)

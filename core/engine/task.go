@@ -56,15 +56,16 @@ func (e *Engine) Task(ctx context.Context, deadline time.Time, t port.Task) erro
 	return e.resolve(ctx, t, a.resolved(t), tracked(t) || a.named.Load())
 }
 
-// copiesOfResult is how many bytes an attempt holds for each byte of its result, until that is filed:
-// the result itself, and the item on its way to the store.
+// copiesOfResult is how many bytes an attempt holds for each byte of its result, until that is
+// filed: the result itself, and the item on its way to the store.
 const copiesOfResult = 2
 
 // tracked says whether an activity's state is kept in the table from its first attempt on: it
 // heartbeats, or runs long, or must begin in time.
 func tracked(t port.Task) bool {
 	o := t.Command.Options
-	return t.Attempt > 1 || o.Heartbeat > 0 || o.ScheduleToStart > 0 || o.StartToClose < 0 || o.StartToClose > port.StartToClose
+	return t.Attempt > 1 || o.Heartbeat > 0 || o.ScheduleToStart > 0 || o.StartToClose < 0 ||
+		o.StartToClose > port.StartToClose
 }
 
 func (e *Engine) loadTask(ctx context.Context, t port.Task) (*port.TaskState, error) {
@@ -88,8 +89,11 @@ func (t *try) checkStart(task port.Task, state *port.TaskState) {
 }
 
 // attempt runs the author's function, with what a task has beyond a step: a state that others see, a token.
-func (e *Engine) attempt(ctx context.Context, a *try, t port.Task, state *port.TaskState, under *underway) error {
-	mine := &port.TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt, Started: a.started}
+func (e *Engine) attempt(
+	ctx context.Context, a *try, t port.Task, state *port.TaskState, under *underway,
+) error {
+	mine := &port.TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: t.Attempt,
+		Started: a.started}
 	if state != nil {
 		mine.Details, mine.Failure = state.Details, state.Failure
 		a.details = state.Details
@@ -106,7 +110,9 @@ func (e *Engine) attempt(ctx context.Context, a *try, t port.Task, state *port.T
 		a.kept.Store(&err)
 		return e.token(mine.TaskKey, mine.Attempt, a.started.Add(a.patience()))
 	}
-	a.perform(ctx, under, e.activity(t.Command), func(details history.Payload) error { return e.beat(ctx, mine, details) })
+	a.perform(ctx, under, e.activity(t.Command), func(details history.Payload) error {
+		return e.beat(ctx, mine, details)
+	})
 	return nil
 }
 
@@ -135,15 +141,19 @@ func (t *try) resolved(task port.Task) *history.ActivityResolved {
 
 // resolve files the answer of an activity, then resumes its run. The activity has run, and is not to run
 // again because the table does not take the answer now: then a resume carries it (rule 1).
-func (e *Engine) resolve(ctx context.Context, t port.Task, event *history.ActivityResolved, tracked bool) error {
+func (e *Engine) resolve(
+	ctx context.Context, t port.Task, event *history.ActivityResolved, tracked bool,
+) error {
 	event.Seq = t.Command.Seq()
 	item := e.newItem(event, t.Generation, false)
 	err := e.fileAnswer(ctx, t, item, tracked)
 	if e.Together || !errors.Is(err, port.ErrUnavailable) {
 		return err
 	}
-	e.warn(ctx, "an answer was not stored, and is sent instead", "run", t.Run, "activity", t.Command.Activity, "error", err)
-	return e.Queue.SendResumes(ctx, port.Resume{Run: t.Run, Carries: &item, Delay: spread(event.Seq)})
+	e.warn(ctx, "an answer was not stored, and is sent instead", "run", t.Run, "activity",
+		t.Command.Activity, "error", err)
+	return e.Queue.SendResumes(ctx,
+		port.Resume{Run: t.Run, Carries: &item, Delay: spread(event.Seq)})
 }
 
 // halfTime leaves half of the time for another way, where there is one.
@@ -162,7 +172,8 @@ func (e *Engine) fileAnswer(ctx context.Context, t port.Task, item port.Item, tr
 	if _, _, err := e.Runs.File(ctx, t.Run, item); err != nil && !errors.Is(err, port.ErrNoRun) {
 		return err
 	}
-	if err := e.Queue.SendResumes(ctx, port.Resume{Run: t.Run}); err != nil { // "there already" is as good, and is followed by a resume all the same
+	// "there already" is as good, and is followed by a resume all the same
+	if err := e.Queue.SendResumes(ctx, port.Resume{Run: t.Run}); err != nil {
 		return err
 	}
 	if !tracked {
@@ -179,7 +190,9 @@ func spread(seq int64) time.Duration {
 }
 
 // again sends the next attempt; then this one may be acknowledged.
-func (e *Engine) again(ctx context.Context, t port.Task, a *try, wait time.Duration, under *underway) error {
+func (e *Engine) again(
+	ctx context.Context, t port.Task, a *try, wait time.Duration, under *underway,
+) error {
 	state, err := e.Tasks.LoadTask(ctx, t.Key())
 	if err != nil {
 		return err
@@ -187,7 +200,8 @@ func (e *Engine) again(ctx context.Context, t port.Task, a *try, wait time.Durat
 	cancelled := state != nil && state.Cancelled
 	next := e.nextAttempt(t, a, wait)
 	if !cancelled {
-		known := port.TaskState{TaskKey: t.Key(), Activity: t.Command.Activity, Attempt: next.Attempt,
+		known := port.TaskState{TaskKey: t.Key(), Activity: t.Command.Activity,
+			Attempt: next.Attempt,
 			Failure: a.failure.Error(), Next: next.Sent, Failed: next.Failed}
 		if state != nil {
 			known.Details = state.Details
@@ -213,7 +227,9 @@ func (e *Engine) nextAttempt(t port.Task, a *try, wait time.Duration) port.Task 
 
 // againAnyway is again for an attempt that has run here, and is not to run again because the table does
 // not take what is known of it. The next attempt reads whether it is cancelled before it runs.
-func (e *Engine) againAnyway(ctx context.Context, t port.Task, a *try, wait time.Duration, under *underway) error {
+func (e *Engine) againAnyway(
+	ctx context.Context, t port.Task, a *try, wait time.Duration, under *underway,
+) error {
 	half, cancel := e.halfTime(ctx)
 	defer cancel()
 	err := e.again(half, t, a, wait, under)

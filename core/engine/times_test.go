@@ -152,8 +152,8 @@ func (w *world) closesAfter(want time.Duration) {
 	require.Equal(w.t, summary.Closed, log[len(log)-1].Time.UTC(), "the last record has the time of the end")
 }
 
-// TestAnAttemptThatHasBegunIsNotLate: the message of an attempt comes again where its function died,
-// or where a queue delivers it twice. The first worker was in time.
+// TestAnAttemptThatHasBegunIsNotLate: the message of an attempt comes again where its function
+// died, or where a queue delivers it twice. The first worker was in time.
 func TestAnAttemptThatHasBegunIsNotLate(t *testing.T) {
 	options := activity.Options{ScheduleToStart: time.Second}
 	inBoth(t, working(options, func(w *world, ctx context.Context, _ int) (string, error) {

@@ -108,11 +108,12 @@ func (e *Engine) expire(ctx context.Context, t port.Task) error {
 	return e.resolve(ctx, t, a.resolved(t), true)
 }
 
-// CompleteActivity completes an attempt from outside, by its token: with a result, or with a failure, which is final. Who
-// lost the answer may say the same again: it is answered as the first time, as long as the run's log is there. Another
-// result, or a token whose attempt is over, is [port.NotFound]; a result that does not fit the registered
-// activity is [port.Invalid]; a token past its attempt's limit is [port.Expired]. An answer that comes in the
-// very moment of its attempt's timeout may be accepted, and find that the timeout counts.
+// CompleteActivity completes an attempt from outside, by its token: with a result, or with a
+// failure, which is final. Who lost the answer may say the same again: it is answered as the first
+// time, as long as the run's log is there. Another result, or a token whose attempt is over, is
+// [port.NotFound]; a result that does not fit the registered activity is [port.Invalid]; a token
+// past its attempt's limit is [port.Expired]. An answer that comes in the very moment of its
+// attempt's timeout may be accepted, and find that the timeout counts.
 func (e *Engine) CompleteActivity(ctx context.Context, token string, result history.Payload, failure *history.Failure) error {
 	if err := errors.Join(validPayload("result", result), validFailure(failure)); err != nil {
 		return err
@@ -156,9 +157,11 @@ func validFailure(failure *history.Failure) error {
 	}
 	switch {
 	case len(failure.Type) > port.LongestName:
-		return port.Errorf(port.TooLarge, "the type of the failure has %d bytes, the limit is %d", len(failure.Type), port.LongestName)
+		return port.Errorf(port.TooLarge, "the type of the failure has %d bytes, the limit is %d",
+			len(failure.Type), port.LongestName)
 	case !plainText(failure.Type):
-		return port.Errorf(port.Invalid, "the type of the failure, %q, must be UTF-8 without control characters", failure.Type)
+		return port.Errorf(port.Invalid, "the type of the failure, %q, must be UTF-8 without "+
+			"control characters", failure.Type)
 	}
 	return errors.Join(validText("message", failure.Message), validPayload("details", failure.Details))
 }
@@ -228,8 +231,8 @@ func (e *Engine) HeartbeatActivity(ctx context.Context, token string, details hi
 	return state.Cancelled, e.unavailable(e.Tasks.SaveTask(ctx, state), "the heartbeat was not stored")
 }
 
-// CheckToken says whether a completion token was made here, and is unchanged. The error is [port.Invalid]. It does not say whether the
-// token's attempt still waits.
+// CheckToken says whether a completion token was made here, and is unchanged. The error is
+// [port.Invalid]. It does not say whether the token's attempt still waits.
 func (e *Engine) CheckToken(token string) error {
 	_, err := e.readToken(token)
 	return err
@@ -239,12 +242,14 @@ func (e *Engine) CheckToken(token string) error {
 func (e *Engine) readToken(token string) (*tokenBody, error) {
 	signed, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {
-		return nil, port.Errorf(port.Invalid, "this is not a completion token: it is what activity.Token gave, unchanged")
+		return nil, port.Errorf(port.Invalid, "this is not a completion token: it is what "+
+			"activity.Token gave, unchanged")
 	}
 	body, signature := signed[:len(signed)-sha256.Size], signed[len(signed)-sha256.Size:]
 	named := &tokenBody{}
 	if !hmac.Equal(signature, e.sign(body)) || json.Unmarshal(body, named) != nil {
-		return nil, port.Errorf(port.Invalid, "this completion token was not made here, or it was changed")
+		return nil, port.Errorf(port.Invalid, "this completion token was not made here, or it "+
+			"was changed")
 	}
 	return named, nil
 }
@@ -252,7 +257,8 @@ func (e *Engine) readToken(token string) (*tokenBody, error) {
 // waiting gives the attempt that a token is the key to.
 func (e *Engine) waiting(ctx context.Context, named *tokenBody) (*port.TaskState, error) {
 	if expires := time.UnixMilli(named.Expires); !e.Clock.Now().Before(expires) {
-		return nil, port.Errorf(port.Expired, "this completion token was good until %s, when its attempt had to be completed", expires.UTC().Format(time.RFC3339))
+		return nil, port.Errorf(port.Expired, "this completion token was good until %s, when its "+
+			"attempt had to be completed", expires.UTC().Format(time.RFC3339))
 	}
 	state, err := e.Tasks.LoadTask(ctx, named.TaskKey)
 	if err != nil {
@@ -265,7 +271,8 @@ func (e *Engine) waiting(ctx context.Context, named *tokenBody) (*port.TaskState
 }
 
 func notWaiting() error {
-	return port.Errorf(port.NotFound, "nothing waits for this token any more: the attempt was completed, timed out, or its run has ended")
+	return port.Errorf(port.NotFound, "nothing waits for this token any more: the attempt was "+
+		"completed, timed out, or its run has ended")
 }
 
 // unavailable says of a port's error what was not done. nil stays nil, and so does an error that has its code already.

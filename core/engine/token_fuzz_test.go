@@ -18,12 +18,17 @@ func FuzzToken(f *testing.F) {
 		f.Add(base64.RawURLEncoding.EncodeToString([]byte(signed)))
 	}
 	store := memory.New()
-	e, err := engine.New(port.Ports{Runs: store, Directory: store, Due: store, Clock: &clock{}, NewID: func() string { return "0123456789abcdef" }},
-		engine.Config{TokenKey: []byte("0123456789abcdef0123456789abcdef")}) // without Tasks: to ask them is a panic
+	e, err := engine.New(port.Ports{Runs: store, Directory: store, Due: store, Clock: &clock{},
+		NewID: func() string {
+			return "0123456789abcdef"
+		}},
+		// without Tasks: to ask them is a panic
+		engine.Config{TokenKey: []byte("0123456789abcdef0123456789abcdef")})
 	require.NoError(f, err)
 	f.Cleanup(e.Close)
 	f.Fuzz(func(t *testing.T, token string) {
-		require.Equal(t, port.Invalid, port.CodeOf(e.CompleteActivity(t.Context(), token, history.Payload("1"), nil)))
+		require.Equal(t, port.Invalid,
+			port.CodeOf(e.CompleteActivity(t.Context(), token, history.Payload("1"), nil)))
 		_, err := e.HeartbeatActivity(t.Context(), token, nil)
 		require.Equal(t, port.Invalid, port.CodeOf(err))
 	})

@@ -73,7 +73,8 @@ func TestBlockedByASignal(t *testing.T) {
 				w.start("r", "main", "1")
 				w.pass(time.Second)
 				w.signal("r", "m", "go", `"a"`)
-				w.isBlocked(port.ReasonUndecodable, `cannot decode signal "go" (id "m"): "a" is not a int`)
+				w.isBlocked(port.ReasonUndecodable,
+					`cannot decode signal "go" (id "m"): "a" is not a int`)
 				w.upgrade("2", taking[string](how))
 				w.unblock("r")
 				w.ends(`"a"`)

@@ -81,7 +81,9 @@ func (e *Engine) ask(ctx context.Context, run string, look func(*live) error) er
 
 // askEarlier is ask for a generation that has ended, as its log leaves it. The caller knows that
 // there is such a log.
-func (e *Engine) askEarlier(ctx context.Context, run string, generation int, look func(*live) error) error {
+func (e *Engine) askEarlier(
+	ctx context.Context, run string, generation int, look func(*live) error,
+) error {
 	if err := e.questions.enter(ctx); err != nil {
 		return err
 	}
@@ -99,7 +101,8 @@ func (e *Engine) askEarlier(ctx context.Context, run string, generation int, loo
 	if err != nil {
 		return e.unavailable(err, "the log was not read")
 	}
-	view := &port.View{Summary: &port.Summary{Run: run, Generation: generation}, Records: records, More: true}
+	view := &port.View{Summary: &port.Summary{Run: run, Generation: generation}, Records: records,
+		More: true}
 	if started := view.Started(); started != nil {
 		view.Summary.Workflow = started.Workflow
 	}
@@ -109,7 +112,9 @@ func (e *Engine) askEarlier(ctx context.Context, run string, generation int, loo
 }
 
 // askAt brings a run's code to the end of a log, and has it looked at.
-func (e *Engine) askAt(ctx context.Context, s *slot, view *port.View, look func(*live) error) error {
+func (e *Engine) askAt(
+	ctx context.Context, s *slot, view *port.View, look func(*live) error,
+) error {
 	run := s.run
 	if err := e.catchUp(ctx, s, view); err != nil {
 		if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
@@ -118,7 +123,8 @@ func (e *Engine) askAt(ctx context.Context, s *slot, view *port.View, look func(
 		return e.unavailable(err, "the run was not read")
 	}
 	if s.live.position.Record == 0 {
-		return port.Errorf(port.Unavailable, "run %q has not begun yet, or not yet begun anew: ask again", run)
+		return port.Errorf(port.Unavailable, "run %q has not begun yet, or not yet begun anew: "+
+			"ask again", run)
 	}
 	err := look(s.live)
 	if stuck := (*scheduler.Stuck)(nil); errors.As(err, &stuck) {

@@ -25,7 +25,8 @@ type UpdateAnswer struct {
 	of     time.Time     // when the run began that it was sent to
 }
 
-// Outcome is the result or the failure as JSON, a failure in its stored form. Nil: there is none yet.
+// Outcome is the result or the failure as JSON, a failure in its stored form. Nil: there is none
+// yet.
 func (a *UpdateAnswer) Outcome() (history.Payload, error) {
 	if a.Failure == nil {
 		return a.Result, nil
@@ -41,9 +42,9 @@ func (a UpdateAnswer) LeaveOut() UpdateAnswer {
 	return a
 }
 
-// Update sends a run an update and waits until it is completed or rejected, or the context ends; then the phase says how
-// far it has come ("" before the run has looked), and the same update, repeated with its id, goes on waiting. A run that
-// ends first answers [port.Closed].
+// Update sends a run an update and waits until it is completed or rejected, or the context ends;
+// then the phase says how far it has come ("" before the run has looked), and the same update,
+// repeated with its id, goes on waiting. A run that ends first answers [port.Closed].
 func (e *Engine) Update(ctx context.Context, request MessageRequest, name string, input history.Payload) (UpdateAnswer, error) {
 	answer, err := e.SendUpdate(ctx, request, name, input)
 	if err != nil || final(answer.Phase) {
@@ -52,8 +53,9 @@ func (e *Engine) Update(ctx context.Context, request MessageRequest, name string
 	return e.AwaitUpdate(ctx, request.Run, answer)
 }
 
-// SendUpdate sends a run an update and does not wait for its answer, which [Engine.AwaitUpdate] does. To a run that has
-// ended it is refused with [port.Closed], unless it is a repetition that was answered before the end: then this is the answer.
+// SendUpdate sends a run an update and does not wait for its answer, which [Engine.AwaitUpdate]
+// does. To a run that has ended it is refused with [port.Closed], unless it is a repetition that
+// was answered before the end: then this is the answer.
 func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name string, input history.Payload) (UpdateAnswer, error) {
 	if err := errors.Join(validName("update", name), validPayload("input", input)); err != nil {
 		return UpdateAnswer{}, err
@@ -88,7 +90,9 @@ func (e *Engine) SendUpdate(ctx context.Context, request MessageRequest, name st
 
 // beforeAnswer is a place in the log that comes before the answer to an update that no earlier generation has: where a live run
 // stands, if it does not know the update, else the beginning.
-func (e *Engine) beforeAnswer(ctx context.Context, run string, update history.Mail, generation int) (port.Position, error) {
+func (e *Engine) beforeAnswer(
+	ctx context.Context, run string, update history.Mail, generation int,
+) (port.Position, error) {
 	s, err := e.live.hold(ctx, run)
 	if err != nil {
 		return port.Position{}, err
@@ -197,8 +201,11 @@ func (e *Engine) beforeAnew(ctx context.Context, run string, view *port.View) (*
 
 // searchLog searches one generation's log from where the last search ended, and says whether it has an answer, and whether an
 // earlier generation took the update.
-func (e *Engine) searchLog(ctx context.Context, run string, view *port.View, answer *UpdateAnswer, search *answerSearch) (answered, earlier bool, err error) {
-	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: view.Summary.Generation, page: view.Records, more: view.More, last: search.at.Record}
+func (e *Engine) searchLog(
+	ctx context.Context, run string, view *port.View, answer *UpdateAnswer, search *answerSearch,
+) (answered, earlier bool, err error) {
+	log := &logReader{runs: e.Runs, ctx: ctx, run: run, generation: view.Summary.Generation,
+		page: view.Records, more: view.More, last: search.at.Record}
 	for {
 		rec, err := log.next()
 		if rec == nil || err != nil {

@@ -13,8 +13,8 @@ import (
 // longestService leaves room for the prefix of the activity that a call of a service is.
 const longestService = port.LongestName - len("http:")
 
-// RegisterWorker adds a worker that offers services over HTTP, or replaces the one that has its URL.
-// Registering counts as a heartbeat. A URL that the system must not call is [port.Invalid].
+// RegisterWorker adds a worker that offers services over HTTP, or replaces the one that has its
+// URL. Registering counts as a heartbeat. A URL that the system must not call is [port.Invalid].
 func (e *Engine) RegisterWorker(ctx context.Context, worker port.Worker) (*port.Worker, error) {
 	if e.Workers == nil {
 		return nil, port.Errorf(port.Conflict, "this system has no registry of workers")
@@ -28,15 +28,18 @@ func (e *Engine) RegisterWorker(ctx context.Context, worker port.Worker) (*port.
 	}
 	worker.Heartbeat = e.Clock.Now().UTC()
 	worker.Registered = worker.Heartbeat
-	return &worker, e.unavailable(e.Workers.PutWorker(ctx, &worker), "the worker was not registered")
+	return &worker, e.unavailable(e.Workers.PutWorker(ctx, &worker),
+		"the worker was not registered")
 }
 
 func (e *Engine) validWorker(ctx context.Context, worker port.Worker) error {
 	if worker.ID == "" {
-		return port.Errorf(port.Invalid, "the worker's id is missing: give each process another one")
+		return port.Errorf(port.Invalid,
+			"the worker's id is missing: give each process another one")
 	}
 	if worker.URL == "" {
-		return port.Errorf(port.Invalid, "the worker's URL is missing: give one such as http://host:9000")
+		return port.Errorf(port.Invalid, "the worker's URL is missing: give one such as "+
+			"http://host:9000")
 	}
 	if err := validName("worker", worker.ID); err != nil {
 		return err
@@ -55,18 +58,22 @@ func (e *Engine) validWorker(ctx context.Context, worker port.Worker) error {
 			return err
 		}
 		if service == "." || service == ".." {
-			return port.Errorf(port.Invalid, "service %q: in a URL the name means another place", service)
+			return port.Errorf(port.Invalid, "service %q: in a URL the name means another place",
+				service)
 		}
 		if len(service) > longestService {
-			return port.Errorf(port.TooLarge, "service %q: the name has %d bytes, the limit is %d", service,
+			return port.Errorf(port.TooLarge, "service %q: the name has %d bytes, the limit is %d",
+				service,
 				len(service), longestService)
 		}
 	}
 	if n := len(worker.URL); n > port.LongestWorkerURL {
-		return port.Errorf(port.TooLarge, "the URL has %d bytes, the limit is %d", n, port.LongestWorkerURL)
+		return port.Errorf(port.TooLarge, "the URL has %d bytes, the limit is %d", n,
+			port.LongestWorkerURL)
 	}
 	if e.config.AllowWorker == nil {
-		return port.Errorf(port.Invalid, "worker URL %q is not allowed: this system calls no workers", worker.URL)
+		return port.Errorf(port.Invalid, "worker URL %q is not allowed: this system calls no "+
+			"workers", worker.URL)
 	}
 	if err := e.config.AllowWorker(ctx, worker.URL); err != nil {
 		return port.Wrapf(err, port.Invalid, "%v", err)
@@ -74,25 +81,31 @@ func (e *Engine) validWorker(ctx context.Context, worker port.Worker) error {
 	return nil
 }
 
-// makeRoom keeps the number of workers within [port.MostWorkers]: the worker that was offline longest
-// gives its place to one with a new URL.
+// makeRoom keeps the number of workers within [port.MostWorkers]: the worker that was offline
+// longest gives its place to one with a new URL.
 func (e *Engine) makeRoom(ctx context.Context, url string) error {
 	all, err := e.Workers.ListWorkers(ctx, port.WorkerQuery{})
 	if err != nil || len(all) < port.MostWorkers ||
 		slices.ContainsFunc(all, func(w *port.Worker) bool { return w.URL == url }) {
 		return err
 	}
-	oldest := slices.MinFunc(all, func(a, b *port.Worker) int { return a.Heartbeat.Compare(b.Heartbeat) })
+	oldest := slices.MinFunc(all, func(a, b *port.Worker) int {
+		return a.Heartbeat.Compare(b.Heartbeat)
+	})
 	if e.online(oldest) {
-		return port.Errorf(port.TooLarge, "%d workers are registered and online, which is the limit",
+		return port.Errorf(port.TooLarge,
+			"%d workers are registered and online, which is the limit",
 			len(all))
 	}
 	return e.Workers.DeleteWorker(ctx, oldest.URL)
 }
 
-// BeatWorker stores a worker's heartbeat: it is online, with this load. The worker is the one that has
-// the URL, else the one that has the id. One that is not registered is not known, which is no error.
-func (e *Engine) BeatWorker(ctx context.Context, id, url string, load int64) (known bool, err error) {
+// BeatWorker stores a worker's heartbeat: it is online, with this load. The worker is the one that
+// has the URL, else the one that has the id. One that is not registered is not known, which is no
+// error.
+func (e *Engine) BeatWorker(
+	ctx context.Context, id, url string, load int64,
+) (known bool, err error) {
 	if load < 0 {
 		return false, port.Errorf(port.Invalid, "load %d: a load is 0 or more", load)
 	}
@@ -159,7 +172,9 @@ func (e *Engine) AllocateWorker(ctx context.Context, service string) (*port.Work
 	if len(fresh) == 0 {
 		return nil, port.Errorf(port.NotFound, "no worker")
 	}
-	return slices.MinFunc(fresh, func(a, b OfferedWorker) int { return cmp.Compare(a.Load, b.Load) }).Worker, nil
+	return slices.MinFunc(fresh, func(a, b OfferedWorker) int {
+		return cmp.Compare(a.Load, b.Load)
+	}).Worker, nil
 }
 
 // RemoveWorker deletes the worker that has a URL. [port.NotFound] if there is none. A worker that

@@ -13,8 +13,10 @@ import (
 // ports are what one process sees of the world.
 func (w *world) ports(p *process) port.Ports {
 	seen := &sight{w.store, w, p}
-	return port.Ports{Runs: seen, Directory: seen, Due: seen, Tasks: seen, Queue: seen, Catalog: seen, Workers: seen, Clock: &p.clock, Authors: p,
-		NewID: w.newID, Together: w.together}.Intercept(func(ctx context.Context, call port.Call, do func() error) error {
+	return port.Ports{Runs: seen, Directory: seen, Due: seen, Tasks: seen, Queue: seen,
+		Catalog: seen, Workers: seen, Clock: &p.clock, Authors: p,
+		NewID:    w.newID,
+		Together: w.together}.Intercept(func(ctx context.Context, call port.Call, do func() error) error {
 		if call.Operation == port.OpSize { // it is no call that could fail
 			return do()
 		}
@@ -40,13 +42,17 @@ func (s *sight) Look(ctx context.Context, run string, known port.Position) (*por
 // reads counts records that were read.
 func (w *world) reads(records []*history.Record) { w.locked(func() { w.read += len(records) }) }
 
-func (s *sight) Records(ctx context.Context, run string, generation, after int) ([]*history.Record, error) {
+func (s *sight) Records(
+	ctx context.Context, run string, generation, after int,
+) ([]*history.Record, error) {
 	page, err := s.Store.Records(ctx, run, generation, after)
 	s.w.reads(page)
 	return page, err
 }
 
-func (s *sight) RecordsBefore(ctx context.Context, run string, generation, before int) ([]*history.Record, error) {
+func (s *sight) RecordsBefore(
+	ctx context.Context, run string, generation, before int,
+) ([]*history.Record, error) {
 	page, err := s.Store.RecordsBefore(ctx, run, generation, before)
 	s.w.reads(page)
 	return page, err
@@ -115,14 +121,19 @@ func (s *sight) Size(ctx context.Context, run string) (size int64, err error) {
 
 func (s *sight) SizeOfSummary(context.Context, string) (int64, error) { return 0, nil }
 
-func (s *sight) SizeOfNewest(ctx context.Context, run string) (int64, error) { return s.Size(ctx, run) }
+func (s *sight) SizeOfNewest(ctx context.Context, run string) (int64,
+	error) {
+	return s.Size(ctx, run)
+}
 
 func (s *sight) SizeOfRecords(context.Context, string, int, int) (int64, error) { return 0, nil }
 
 func (s *sight) PutDue(ctx context.Context, timers ...port.DueTimer) error {
 	for _, timer := range timers {
 		if left := timer.At.Sub(s.p.clock.Now()); left <= 15*time.Minute {
-			s.w.locked(func() { s.w.violation("a timer that is due in %s goes into a bucket", left) })
+			s.w.locked(func() {
+				s.w.violation("a timer that is due in %s goes into a bucket", left)
+			})
 		}
 	}
 	return s.Store.PutDue(ctx, timers...)

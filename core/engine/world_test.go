@@ -67,8 +67,12 @@ func simulate(t *testing.T, define func(w *world) []workflow.Definition, test fu
 func simulateAs(t *testing.T, together bool, define func(w *world) []workflow.Definition, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, store: memory.New(), together: together, define: define, changed: make(chan struct{}, 1),
-			made: map[string]int{}, sent: map[string]int{}, ran: map[string]int{}, running: map[string]*process{}}
+		w := &world{t: t, store: memory.New(), together: together, define: define,
+			changed: make(chan struct{}, 1),
+			made:    map[string]int{},
+			sent:    map[string]int{},
+			ran:     map[string]int{},
+			running: map[string]*process{}}
 		defer w.end()
 		test(w)
 	})
@@ -149,7 +153,8 @@ var tokenKey = []byte("0123456789abcdef0123456789abcdef")
 func (w *world) newProcess(role string) *process {
 	p := &process{w: w, role: role, alive: map[string]bool{}}
 	p.ctx, p.cancel = context.WithCancel(w.t.Context())
-	config := engine.Config{Definitions: w.define(w), TokenKey: tokenKey, Worker: role, Version: "1",
+	config := engine.Config{Definitions: w.define(w), TokenKey: tokenKey, Worker: role,
+		Version:         "1",
 		CheckpointAfter: 1} // a rebuild takes pending commands from checkpoints
 	if w.adjust != nil {
 		w.adjust(role, &config)

@@ -129,10 +129,11 @@ func (s *stage) keep(run string) {
 	require.NoError(s.t, err)
 	for generation := 1; generation <= summary.Generation; generation++ {
 		export := &history.Export{Run: run, Generation: generation, Workflow: summary.Workflow}
-		require.NoError(s.t, s.node.Export(s.t.Context(), run, generation, port.Position{}, func(_ port.Position, rec *history.Record) error {
-			export.Records = append(export.Records, rec)
-			return nil
-		}))
+		require.NoError(s.t, s.node.Export(s.t.Context(), run, generation, port.Position{},
+			func(_ port.Position, rec *history.Record) error {
+				export.Records = append(export.Records, rec)
+				return nil
+			}))
 		text := history.AppendExport(nil, export)
 		if s.amend != nil {
 			text = s.amend(text)
@@ -209,19 +210,23 @@ func playTokens(s *stage) {
 	log, err := s.node.History(s.t.Context(), s.run, 1, 0)
 	require.NoError(s.t, err)
 	last := log[len(log)-1]
-	require.NoError(s.t, s.node.DeadTask(s.t.Context(), port.Task{Run: s.run, Generation: 1, Command: last.Commands[0].(*history.ScheduleActivity),
-		Scheduled: last.Time, Sent: last.Time, Attempt: 1}))
+	require.NoError(s.t,
+		s.node.DeadTask(s.t.Context(),
+			port.Task{Run: s.run, Generation: 1, Command: last.Commands[0].(*history.ScheduleActivity),
+				Scheduled: last.Time, Sent: last.Time, Attempt: 1}))
 	s.ends()
 }
 
-// playPublished resets a run of a published definition to another version, while it runs and after it
-// has ended.
+// playPublished resets a run of a published definition to another version, while it runs and after
+// it has ended.
 func playPublished(s *stage) {
 	for _, source := range []string{"one", "two", "three"} {
-		_, _, err := s.node.Publish(s.t.Context(), engine.PublishRequest{Name: "published", Kind: "source", Source: source})
+		_, _, err := s.node.Publish(s.t.Context(), engine.PublishRequest{Name: "published",
+			Kind: "source", Source: source})
 		require.NoError(s.t, err)
 	}
-	_, _, err := s.node.Start(s.t.Context(), engine.StartRequest{Run: s.run, Workflow: "published", Definition: 1, Input: payload("7")})
+	_, _, err := s.node.Start(s.t.Context(), engine.StartRequest{Run: s.run, Workflow: "published",
+		Definition: 1, Input: payload("7")})
 	require.NoError(s.t, err)
 	s.until(1, 1)
 	reset := func(id string, generation, definition int) {

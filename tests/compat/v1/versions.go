@@ -2,8 +2,8 @@ package v1
 
 import "github.com/reprise-run/reprise/core/workflow"
 
-// InterpretVersions makes the same workflow of any source. Given 0, it calls itself in version 1 as a
-// child and continues in version 2; given 1, it continues in the latest version.
+// InterpretVersions makes the same workflow of any source. Given 0, it calls itself in version 1 as
+// a child and continues in version 2; given 1, it continues in the latest version.
 func InterpretVersions(name, _ string) (workflow.Definition, error) {
 	var run func(ctx workflow.Context, n int) (int, error)
 	run = func(ctx workflow.Context, n int) (int, error) {
