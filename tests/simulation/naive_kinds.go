@@ -31,7 +31,11 @@ func (v *naiveVisit) call(
 	}
 	name, isGo := strings.CutPrefix(service, "go:")
 	if !isGo {
-		name, input = "http:"+service, map[string]any{"input": input, "params": v.params}
+		call := map[string]any{"input": input, "params": v.params}
+		if limit := v.node.CallTimeout; limit > 0 {
+			call["timeout_ms"] = limit
+		}
+		name, input = "http:"+service, call
 	}
 	for attempt := 1; ; attempt++ {
 		p := s.operation(&node{Verb: doCall, Mode: 1}, s.in,
