@@ -334,6 +334,9 @@ func (s *simulation) answered(c *caller, a act, answer engine.UpdateAnswer, err 
 	switch code := port.CodeOf(err); {
 	case err == nil:
 	case code == port.Unavailable || code == port.Internal:
+		if a.once {
+			s.checks.goesAway(c, a)
+		}
 		return a.once || a.do == toQuery && c.tries > 3 // the run may be blocked, and not have begun
 	case code == port.Closed:
 		return true

@@ -40,6 +40,7 @@ type checkedRun struct {
 	filings     map[string]port.Item // whatever was filed, by filing
 	taken       map[string]bool
 	tooLate     map[string]bool // mail that may have been dropped when the run had ended, before a reset had it go on
+	unanswered  map[string]bool // messages of callers that went away without an answer, by what they are
 	dropped     map[string]bool // of these, what each says: another one of that kind, name and id may come later
 	letters     []acceptedMail
 	answers     map[string]engine.UpdateAnswer
@@ -152,7 +153,7 @@ func (c *checks) names() (names []string) {
 }
 
 func (c *checks) created(summary *port.Summary) {
-	c.runs[summary.Run] = &checkedRun{parent: summary.Parent, generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{}, dropped: map[string]bool{},
+	c.runs[summary.Run] = &checkedRun{parent: summary.Parent, generations: map[int]*checkedLog{}, filed: map[string]filing{}, taken: map[string]bool{}, tooLate: map[string]bool{}, dropped: map[string]bool{}, unanswered: map[string]bool{},
 		filings: map[string]port.Item{}, answers: map[string]engine.UpdateAnswer{}, completed: map[string]bool{}, logged: map[string][]string{}, order: map[string]int{},
 		said: map[string][]string{}, excluded: map[string]bool{}}
 }
@@ -200,6 +201,14 @@ func (c *checks) isFor(run, key string) bool {
 // recipient ends the keys of mail to the run that has an id now.
 func (c *checks) recipient(run string) string {
 	return "#" + strconv.FormatInt(c.s.summary(run).Started.UnixNano(), 36)
+}
+
+// goesAway notes a message of a caller that does not repeat it, though no answer came. It may be taken
+// before what the caller sends next, and be repeated as a part of that.
+func (c *checks) goesAway(by *caller, a act) {
+	if run := c.runs[by.to(a)]; run != nil {
+		run.unanswered[a.identity()] = true
+	}
 }
 
 // drop notes all mail that was filed and not taken: a reset continues an ended run, and the mail may

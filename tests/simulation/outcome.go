@@ -93,7 +93,7 @@ func (c *checks) letters(name string, run *checkedRun, summary *port.Summary) {
 		if shared := slices.ContainsFunc(run.letters, func(other acceptedMail) bool { return other.identity == l.identity && other.sender != l.sender }); shared {
 			continue // it may be taken for who sent it first
 		}
-		if l.overtakes || run.late(l.identity) || run.excluded[l.identity] {
+		if l.overtakes || run.late(l.identity) || run.excluded[l.identity] || run.unanswered[l.identity] {
 			continue
 		}
 		if before, more := last[l.sender]; more && order < run.order[before.identity] {
