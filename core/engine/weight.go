@@ -20,7 +20,7 @@ func (l *live) weight(total int64) int64 {
 	if l.exec == nil {
 		return bytesOfEvent
 	}
-	held := l.summary.Bytes()
+	held := l.summary.Bytes() + l.exec.Held()
 	log := 2 * l.bytes // a value as JSON text, and as what the code made of it
 	if started := l.exec.Started(); started != nil {
 		held += 2 * len(started.Input)

@@ -122,6 +122,7 @@ func writeCommand(w *writer, command Command) {
 	w.begin()
 	w.text("kind", command.Kind())
 	w.textIf("unit", command.Unit())
+	w.textIf("at", command.Place())
 	command.write(w)
 	w.end()
 }
@@ -308,6 +309,8 @@ func readCommand(r *reader) Command {
 			r.skip()
 		case "unit":
 			command.Emitter(r.name())
+		case "at":
+			command.SetPlace(r.text())
 		default:
 			command.read(key, r)
 		}

@@ -11,6 +11,10 @@ type Command interface {
 	Unit() string
 	// Emitter sets that path.
 	Emitter(unit string)
+	// Place is where in its source the code was, as in "greet.js:3:5", if an interpreter said so.
+	Place() string
+	// SetPlace sets that place.
+	SetPlace(place string)
 	// Fields lists what makes the command this command and no other, in a fixed order: what replay compares.
 	Fields() []Field
 
@@ -37,10 +41,13 @@ type Terminal interface {
 type Field struct{ Name, Value string }
 
 // emitted is the part that all commands share.
-type emitted struct{ unit string }
+type emitted struct{ unit, place string }
 
 func (e *emitted) Unit() string        { return e.unit }
 func (e *emitted) Emitter(unit string) { e.unit = unit }
+
+func (e *emitted) Place() string         { return e.place }
+func (e *emitted) SetPlace(place string) { e.place = place }
 
 // numbered is the part that all commands with a sequence number share.
 type numbered struct {

@@ -90,7 +90,7 @@ func Any[T any](ctx Context, futures ...Future[T]) (int, T, error) {
 	}
 	first, erased := -1, erase(futures)
 	defer releaseAll(ctx, erased)
-	err := until(ctx, "any of", erased, func() bool {
+	err := until(ctx, waitsFor{"any of", erased}, erased, func() bool {
 		failed := 0
 		for i, f := range futures {
 			if !f.settled() {
@@ -128,7 +128,7 @@ func Race(ctx Context, futures ...Awaitable) (int, error) {
 		return -1, errors.New("workflow.Race of no futures: none can settle")
 	}
 	first := -1
-	err := until(ctx, "the first of", futures, func() bool {
+	err := until(ctx, waitsFor{"the first of", futures}, futures, func() bool {
 		for i, f := range futures {
 			if f.settled() {
 				first = i
@@ -154,7 +154,7 @@ func releaseAll(ctx Context, futures []Awaitable) {
 
 // until pauses the unit as long as the answer is no, looking again whenever one of the futures has
 // settled. It holds the futures; its caller releases them.
-func until(ctx Context, what string, futures []Awaitable, enough func() bool) error {
+func until(ctx Context, what fmt.Stringer, futures []Awaitable, enough func() bool) error {
 	hold(ctx, futures)
 	if enough() {
 		return nil
@@ -169,7 +169,7 @@ func until(ctx Context, what string, futures []Awaitable, enough func() bool) er
 			f.leave(ctx.unit)
 		}
 	}()
-	return ctx.unit.Until(ctx.scope, waitsFor{what, futures}, enough)
+	return ctx.unit.Until(ctx.scope, what, enough)
 }
 
 // hold has futures of signals take their places among the receivers.

@@ -41,7 +41,11 @@ type Difference struct{ Field, Recorded, Attempted string }
 func (e *Nondeterminism) Error() string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "nondeterminism (%s) at record %d, command %d, unit %s\n", e.Mismatch, e.Record, e.Position, unitName(e.Unit))
-	fmt.Fprintf(text, "  recorded:  %s\n  attempted: %s\n", describe(e.Recorded), describe(e.Attempted))
+	fmt.Fprintf(text, "  recorded:  %s\n", describe(e.Recorded))
+	if e.Recorded != nil && e.Recorded.Place() != "" {
+		fmt.Fprintf(text, "  called at: %s\n", e.Recorded.Place())
+	}
+	fmt.Fprintf(text, "  attempted: %s\n", describe(e.Attempted))
 	if e.Where != "" {
 		fmt.Fprintf(text, "  called at: %s\n", e.Where)
 	}

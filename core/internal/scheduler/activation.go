@@ -130,6 +130,7 @@ func (halted) String() string { return "the activation failed" }
 // Emit appends a command that needs no answer: the unit keeps its turn (S1.13).
 func (u *Unit) Emit(command history.Command) {
 	u.effects(command.Kind())
+	command.SetPlace(u.place)
 	u.run.emit(u.name, command)
 	u.halt()
 }
@@ -144,11 +145,15 @@ func (u *Unit) Schedule(command history.Sequenced, scope *Scope, op *machine.Ope
 		return
 	}
 	command.Emitter(u.name)
+	command.SetPlace(u.place)
 	if err := u.run.machine.Schedule(command, op); err != nil {
 		u.run.fail(err)
 	}
 	u.halt()
 }
+
+// At says where in its source the unit's code is.
+func (u *Unit) At(place string) { u.place = place }
 
 // Scope is the run's own.
 func (r *Run) Scope() *Scope { return r.scope }

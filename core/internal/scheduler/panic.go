@@ -33,6 +33,9 @@ func PanicFailure(value any, stack []byte) *history.Failure {
 			}
 		}
 	}
+	if own, ok := value.(interface{ Stack() string }); ok { // of code that Go's stack says nothing of
+		text = own.Stack()
+	}
 	message := fmt.Sprint(value)
 	if err, ok := value.(error); ok {
 		message = err.Error()

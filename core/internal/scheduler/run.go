@@ -56,6 +56,7 @@ type Run struct {
 	commands []history.Command
 	logs     []LogLine
 
+	resources  []Resource // that the code holds
 	random     random
 	state      history.Payload
 	stateSet   bool // in this activation
@@ -151,6 +152,27 @@ func (r *Run) Close() {
 	}
 	r.looker.co.stop()
 	r.units = nil
+	for _, held := range r.resources {
+		held.Close()
+	}
+	r.resources = nil
+}
+
+// Resource is memory that author's code holds outside of Go's variables: see workflow.Resource.
+type Resource interface {
+	Bytes() int
+	Close()
+}
+
+// Hold has the run count a resource, and close it at the end.
+func (r *Run) Hold(resource Resource) { r.resources = append(r.resources, resource) }
+
+// Held is how many bytes the resources of the run hold.
+func (r *Run) Held() (bytes int) {
+	for _, held := range r.resources {
+		bytes += held.Bytes()
+	}
+	return bytes
 }
 
 // Pending gives the command of this sequence number, if the run waits for its answer.

@@ -29,6 +29,7 @@ type Unit struct {
 	end      func(value any, err error) // what the scheduler does when the unit has ended
 	branches int                        // so far: gives the next branch its index
 	asyncs   int
+	place    string       // in its source, if an interpreter said so
 	on       fmt.Stringer // what it is paused on, for diagnostics
 	call     string       // of the surface that was entered last, for diagnostics
 	awaits   *Scope       // scope whose cancellation wakes it

@@ -13,7 +13,9 @@ import (
 // caller is on the stack of that code.
 func locate(err error) {
 	if report := (*machine.Nondeterminism)(nil); errors.As(err, &report) && report.Attempted != nil && report.Where == "" {
-		report.Where = caller()
+		if report.Where = report.Attempted.Place(); report.Where == "" {
+			report.Where = caller()
+		}
 	}
 }
 
