@@ -57,7 +57,7 @@ func (p *parser) expression(v value, at *place) *expr.Expr {
 			break
 		}
 		message := problem.Message
-		if near := p.suggester.nearest(problem.Unknown, expr.Operators); near != "" {
+		if near := p.suggester.Nearest(problem.Unknown, expr.Operators); near != "" {
 			message += fmt.Sprintf("; did you mean %q?", near)
 		}
 		p.problems = append(p.problems, Problem{problem.Pointer, message})

@@ -3,6 +3,8 @@ package flow
 import (
 	"fmt"
 	"strings"
+
+	"github.com/reprise-run/reprise/core/internal/suggest"
 )
 
 // Problem is a mistake in a definition.
@@ -68,7 +70,7 @@ var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 type report struct {
 	problems  Problems
 	more      int
-	suggester suggester
+	suggester suggest.Suggester
 }
 
 func (r *report) add(at *place, format string, args ...any) {
@@ -89,7 +91,7 @@ func (r *report) unknown(at *place, name string, known []string, format string, 
 		return
 	}
 	message := fmt.Sprintf(format, args...)
-	if near := r.suggester.nearest(name, known); near != "" {
+	if near := r.suggester.Nearest(name, known); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)
 	}
 	r.add(at, "%s", message)

@@ -39,7 +39,7 @@ var layers = []layer{
 	{"core/port", []string{"core/history"}},
 	{"core/engine", []string{"core/history", "core/internal", "core/activity", "core/memory", "core/port", "core/workflow"}},
 	// Further front-ends (flows, scripts, arrays) are workflows like everybody's: nothing private.
-	{"core", []string{"core/history", "core/activity", "core/workflow"}},
+	{"core", []string{"core/history", "core/activity", "core/workflow", "core/internal/suggest"}},
 	// The stated system: clocks and the like, behind ports. Adapters know it, and never each other.
 	{"infra/system", []string{"core"}},
 	{"infra/aws", []string{"core/history", "core/memory", "core/port", "core/seal", "infra/system"}},
@@ -127,7 +127,7 @@ func TestImportsCanFail(t *testing.T) {
 	for _, edge := range [][2]string{
 		{"core/history", "core/internal/machine"}, {"core/internal/machine", "core/internal/scheduler"}, {"core/internal/scheduler", "core/workflow"},
 		{"core/internal/scheduler", "core/internal/registry"}, {"core/workflow", "core/engine"}, {"core/activity", "core/workflow"},
-		{"core/workflow", "core/workflow/workflowtest"}, {"core/engine", "infra/local"}, {"core/flow", "core/internal/scheduler"}, {"core/flow", "core/script"}, {"core/flow/expr", "core/internal/machine"}, {"core/engine", "core/flow"},
+		{"core/workflow", "core/workflow/workflowtest"}, {"core/engine", "infra/local"}, {"core/flow", "core/internal/scheduler"}, {"core/flow", "core/script"}, {"core/script", "core/internal/scheduler"}, {"core/flow/expr", "core/internal/machine"}, {"core/engine", "core/flow"},
 		{"infra/aws/dynamo", "infra/local/sqlite"}, {"infra/api", "infra/local"}, {"infra/local", "cmd/program"}, {"infra/system", "infra/local"},
 		{"workflows/order", "infra/local"}, {"functions/api", "cmd/reprise"}, {"cmd/reprise", "functions/api"}, {"cmd/reprise", "tests/bench"}, {"stray", "core/history"},
 	} {

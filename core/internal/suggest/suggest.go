@@ -1,18 +1,19 @@
-package flow
+// Package suggest finds the name that an author probably meant.
+package suggest
 
 import "strings"
 
-// suggester finds the name that was probably meant. Its work has a bound: a hostile definition has
-// thousands of wrong names, and thousands of names to compare them with.
-type suggester struct{ comparisons int }
+// Suggester finds the name that was probably meant. Its work has a bound: a hostile definition has
+// thousands of wrong names, and thousands of names to compare them with. The zero value is ready.
+type Suggester struct{ comparisons int }
 
 const (
 	mostComparisons = 100_000 // of one definition
 	longestCompared = 40      // bytes of a name
 )
 
-// nearest gives the known name with the fewest edits, if they are few; else it is empty.
-func (s *suggester) nearest(name string, known []string) string {
+// Nearest gives the known name with the fewest edits, if they are few; else it is empty.
+func (s *Suggester) Nearest(name string, known []string) string {
 	if name == "" || len(name) > longestCompared {
 		return ""
 	}
