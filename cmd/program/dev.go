@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/history"
 	"github.com/reprise-run/reprise/core/memory"
 	"github.com/reprise-run/reprise/core/port"
@@ -294,7 +293,7 @@ func (p *program) openNode(ctx context.Context, given devFlags, codec seal.Codec
 	node, err := local.Start(ctx, local.Config{Definitions: p.definitions, Interpreters: frontend.Interpreters(), Store: store, Logger: p.logger(), Version: deploymentVersion(),
 		Worker: fmt.Sprintf("%s/%d", host, os.Getpid()), TokenKey: key, DataFolder: folder, ReplayEach: given.replayEach, Retention: retention,
 		Memory: given.budget, AllowWorker: given.workers.Check, WorkerTTL: given.workerTTL,
-		Performers: map[string]engine.Performer{httpexec.Prefix: calls.Perform}})
+		Performers: calls.Performers()})
 	if err != nil {
 		return nil, "", &exit{code: broken, err: err}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ func (p *program) publish() *cobra.Command {
 	return command
 }
 
-const kindsHelp = "The file's extension says what it is: .json is a flow."
+const kindsHelp = "The file's extension says what it is: .json is a flow, .js is a script."
 
 func (p *program) announcePublished(published *client.Published) {
 	started := published.Name
@@ -128,16 +129,31 @@ func (p *program) readSource(file, name string) (*source, error) {
 // mistake is a problem of a source, with its place in the file where that is known.
 type mistake struct {
 	wire.SourceProblem
-	Line   int `json:"line,omitempty"`
-	Column int `json:"column,omitempty"`
+	line string // the text of the line, in sources that are read by line
 }
 
 func (m mistake) String() string {
 	text := strings.TrimPrefix(m.Pointer+": "+m.Message, ": ")
-	if m.Line > 0 {
-		return fmt.Sprintf("%d:%d: %s", m.Line, m.Column, text)
+	if m.Line == 0 {
+		return text
 	}
-	return text
+	text = fmt.Sprintf("%d:%d: %s", m.Line, m.Column, text)
+	if m.line == "" {
+		return text
+	}
+	return text + "\n  " + m.line + "\n  " + caret(m.line, m.Column)
+}
+
+// caret points at a column of the line above it.
+func caret(line string, column int) string {
+	var before strings.Builder
+	for _, r := range []rune(line)[:min(column-1, utf8.RuneCountInString(line))] {
+		if r != '\t' {
+			r = ' '
+		}
+		before.WriteRune(r)
+	}
+	return before.String() + "^"
 }
 
 // locate finds the places of problems in the file.
@@ -145,7 +161,13 @@ func (s *source) locate(problems []wire.SourceProblem) []mistake {
 	found := make([]mistake, len(problems))
 	for i, problem := range problems {
 		found[i].SourceProblem = problem
-		found[i].Line, found[i].Column = placeOf(s.text, problem.Pointer)
+		if problem.Line == 0 {
+			found[i].Line, found[i].Column = placeOf(s.text, problem.Pointer)
+			continue
+		}
+		if lines := strings.Split(s.text, "\n"); problem.Line <= len(lines) {
+			found[i].line = strings.TrimRight(lines[problem.Line-1], "\r")
+		}
 	}
 	return found
 }

@@ -22,9 +22,16 @@ type Work struct {
 	Timeout time.Duration
 }
 
+// Task is the prefix of activities that scripts call: task:NAME is the program's own activity NAME, or
+// else the performer's of this prefix.
+const Task = "task"
+
 // performed is the function of an activity that a performer has; nil: none has it.
 func (e *Engine) performed(command *history.ScheduleActivity) registry.Activity {
 	prefix, name, _ := strings.Cut(command.Activity, ":")
+	if own, ok := e.registry.FindActivity(name); ok && prefix == Task {
+		return own
+	}
 	perform := e.config.Performers[prefix]
 	if perform == nil || name == "" {
 		return nil

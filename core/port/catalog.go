@@ -139,6 +139,9 @@ type SourceProblem struct {
 	Pointer string
 	// Message names the mistake and the remedy.
 	Message string
+	// Line and Column are the place in a source that is text, from 1. Zero: the pointer says it, or
+	// the problem is of the source as a whole.
+	Line, Column int
 }
 
 // SourceProblems are the mistakes of a source, and the error of an interpreter that refuses it.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/reprise-run/reprise/core/engine"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/infra/aws/dynamo"
 	httpexec "github.com/reprise-run/reprise/infra/executor/http"
@@ -102,7 +101,7 @@ func callsWorkers(_ context.Context, store *dynamo.Store, parts *Parts) error {
 	calls := httpexec.New(httpexec.Config{Workers: store, Clock: system.Clock{}, Allow: parts.AllowWorkers,
 		TTL: parts.WorkerTTL, Remember: heartbeat, Memory: parts.Memory,
 		Logger: parts.Logger})
-	parts.Performers = map[string]engine.Performer{httpexec.Prefix: calls.Perform}
+	parts.Performers = calls.Performers()
 	return nil
 }
 

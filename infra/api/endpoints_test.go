@@ -246,7 +246,7 @@ func TestInfoAndHealth(t *testing.T) {
 	require.Equal(t, map[string]any{"version": "7", "uptime": "1m30s",
 		"workflows":  []any{"basket", "echo", "fails", "library", "reviewed"},
 		"activities": []any{"review"},
-		"kinds":      []any{"flow"},
+		"kinds":      []any{"flow", "script"},
 		"backlog":    map[string]any{"ready": 0.0, "delayed": 0.0, "inFlight": 0.0}}, info)
 	require.Equal(t, "ok", w.ok(200, "GET", "/v1/health", "")["status"])
 }

@@ -24,6 +24,7 @@ var dependencies = map[string]string{
 	"github.com/aws/smithy-go":                      "errors and middleware of the AWS SDK",
 	"github.com/cockroachdb/datadriven":             "transcripts that tests are",
 	"github.com/danielgtaylor/huma/v2":              "the OpenAPI document",
+	"github.com/dop251/goja":                        "the parser of JavaScript that checks scripts: all mistakes at once, and names",
 	"github.com/santhosh-tekuri/jsonschema/v6":      "tests that the OpenAPI document is one, and that the schema of flows agrees with their parser",
 	"github.com/spf13/cobra":                        "the command line",
 	"github.com/stretchr/testify":                   "assertions of tests",
@@ -33,6 +34,7 @@ var dependencies = map[string]string{
 	"golang.org/x/sync":                             "concurrency of the benchmark of costs",
 	"golang.org/x/tools":                            "tests/template finds with it what functions call",
 	"modernc.org/libc":                              "tests that have the disk fail: the types of SQLite's calls",
+	"modernc.org/quickjs":                           "the JavaScript engine of scripts, with hard limits, without C",
 	"modernc.org/sqlite":                            "the database of a single process, without C",
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // pure are the packages in which the same input must give the same output, on every machine and at every time.
-var pure = []string{"core/history", "core/internal/machine", "core/internal/scheduler", "core/internal/registry", "core/workflow", "core/activity", "core/flow", "core/flow/expr", "core/flow/graph"}
+var pure = []string{"core/history", "core/internal/machine", "core/internal/scheduler", "core/internal/registry", "core/workflow", "core/activity", "core/flow", "core/flow/expr", "core/flow/graph", "core/script"}
 
 // coroutines is the one file that makes a goroutine and waits for it.
 const coroutines = "core/internal/scheduler/coroutine.go"

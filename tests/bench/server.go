@@ -111,7 +111,7 @@ func (s *server) start(ctx context.Context) (*local.Node, error) {
 	calls := httpexec.New(httpexec.Config{Workers: s.store, Clock: system.Clock{}, Allow: allow})
 	return local.Start(ctx, local.Config{Store: s.store, Definitions: definitions,
 		Interpreters: frontend.Interpreters(), AllowWorker: allow.Check, EvictAfter: evictAfter,
-		Performers: map[string]engine.Performer{httpexec.Prefix: calls.Perform}})
+		Performers: calls.Performers()})
 }
 
 // profileTo writes profiles from now until the end.

@@ -28,6 +28,8 @@ type Validation struct {
 type SourceProblem struct {
 	Pointer string `json:"pointer" doc:"The place in the source, as a JSON pointer (RFC 6901); empty: the source as a whole." example:"/nodes/pay/kind"`
 	Message string `json:"message" doc:"The mistake and the remedy." example:"unknown kind \"timr\"; did you mean \"timer\"?"`
+	Line    int    `json:"line,omitempty" doc:"The line of a source that is not JSON, from 1; missing: the source as a whole."`
+	Column  int    `json:"column,omitempty" doc:"The column in the line, from 1."`
 }
 
 // Definition is one version of a published definition.

@@ -8,6 +8,7 @@ package httpexec
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -117,6 +118,33 @@ func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Paylo
 		return nil, err
 	}
 	return history.Encode(answer)
+}
+
+// PerformTask is an engine.Performer of the activities task:NAME, which scripts call: the service NAME
+// gets the input. The result is the worker's. Its error fails the attempt.
+func (e *Executor) PerformTask(ctx context.Context, work engine.Work) (history.Payload, error) {
+	input, err := history.Marshal(flow.Call{Input: orNull(json.RawMessage(work.Input)), Params: json.RawMessage("{}")})
+	if err != nil {
+		return nil, activity.NonRetryable(err)
+	}
+	work.Input = input
+	performed, err := e.Perform(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := history.Decode[flow.Answer](performed)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, errWorker(answer.Error)
+	}
+	return history.Payload(orNull(answer.Result)), nil
+}
+
+// Performers are those of the activities that workers perform, by prefix.
+func (e *Executor) Performers() map[string]engine.Performer {
+	return map[string]engine.Performer{Prefix: e.Perform, engine.Task: e.PerformTask}
 }
 
 // errWorker is an error that a worker answered with.
