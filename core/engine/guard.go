@@ -46,7 +46,7 @@ type watchdog struct {
 type guarded struct {
 	exec       *scheduler.Run
 	turns      uint64
-	seen       int // looks that found these turns; 0: not looked at yet
+	seen       int // looks that found these turns, in parts of a look; 0: not looked at yet
 	ended      chan error
 	prev, next *guarded
 }
@@ -100,17 +100,19 @@ func (w *watchdog) arm(e *Engine) {
 	e.Clock.AfterFunc(e.config.StuckAfter/patience, func() { w.look(e) })
 }
 
-// share is how many times as long a unit may keep its turn, since others share the processors with
-// it: activations that were at work when the watchdog looked before, too.
+// wholeLook is what a look counts where a unit has a processor for itself. Else it counts a part of
+// that, a twelfth at least.
+const wholeLook = 12
+
+// share is how many units share a processor: those that the watchdog has seen at work before, too.
 func (w *watchdog) share() int {
-	const most = 12
 	busy := 0
 	for g := w.first; g != nil; g = g.next {
 		if g.seen > 0 {
 			busy++
 		}
 	}
-	return min(max(busy/runtime.GOMAXPROCS(0), 1), most)
+	return min(max(busy/runtime.GOMAXPROCS(0), 1), wholeLook)
 }
 
 // look gives up every activation of which a unit has kept its turn since it was looked at StuckAfter ago. One that waits for
@@ -118,15 +120,15 @@ func (w *watchdog) share() int {
 func (w *watchdog) look(e *Engine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	looks := patience * w.share()
+	look := wholeLook / w.share()
 	for g := w.first; g != nil; g = g.next {
 		turns := g.exec.Turns()
 		switch {
 		case g.seen == 0 || turns != g.turns:
-			g.turns, g.seen = turns, 1
+			g.turns, g.seen = turns, wholeLook
 		case !g.exec.HasTurn():
-		case g.seen < looks:
-			g.seen++
+		case g.seen < patience*wholeLook:
+			g.seen += look
 		default:
 			select {
 			case g.ended <- g.exec.Stuck():
