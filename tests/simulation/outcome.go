@@ -23,11 +23,11 @@ func (c *checks) quiet() {
 				c.s.violate("run %s: its reset to record %d of generation %d was accepted, and is lost", name, reset.record, reset.generation)
 			}
 		}
-		c.unread(name, run)
 		c.leftBehind(name, run)
 		if summary.Status.Closed() {
 			continue
 		}
+		c.unread(name, run)
 		log := run.generations[summary.Generation]
 		if log == nil {
 			c.s.violate("run %s waits for ever: its generation %d was not begun", name, summary.Generation)
@@ -48,7 +48,8 @@ func (c *checks) quiet() {
 	}
 }
 
-// unread checks that no message lies in an inbox without an invocation that will look at it (rule 1).
+// unread checks that no message lies in the inbox of an open run without an invocation that will look
+// at it (rule 1).
 func (c *checks) unread(name string, run *checkedRun) {
 	for _, item := range c.s.inbox(name) {
 		if _, is := item.Event.(history.Mail); is && c.isFor(name, item.Key) && !run.taken[addressed(item)] {
