@@ -85,8 +85,6 @@ var caught = map[string]uint64{
 	"mail that was sent to the run before":               75,
 	"mail whose place is another run's":                  1,
 	"memory of an evicted run":                           3,
-	"MessageFirst":                                       431,
-	"MessageFirst (reuse)":                               431,
 	"NameAgain":                                          61,
 	"no condition on the put":                            2,
 	"no time for the next attempt":                       418,
