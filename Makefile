@@ -76,8 +76,9 @@ run: build ## Start a server, run the example audit on it, stay until Ctrl-C (RU
 test: ## Run all tests (needs Go alone, no network) [4 min at most, compilation included]
 	go test ./...
 
-test-race: ## Run all tests under the race detector (needs a C compiler) [5 min]
+test-race: ## Run all tests under the race detector (needs a C compiler), and without it those that it is too slow for [8 min]
 	go test -race ./...
+	go test ./core/script
 
 # As below, tests that wait do so together.
 test-dynamodb: ## Test the store and the functions over DynamoDB Local (needs a JDK and Maven) [3 min]

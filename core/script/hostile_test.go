@@ -11,6 +11,7 @@ import (
 	"github.com/reprise-run/reprise/core/script"
 	"github.com/reprise-run/reprise/core/workflow"
 	"github.com/reprise-run/reprise/core/workflow/workflowtest"
+	"github.com/reprise-run/reprise/tests/mutation"
 )
 
 // hostile scripts, and what their runs are blocked or fail with. Each must end soon: the test's own
@@ -78,12 +79,15 @@ var hostile = map[string]string{
 }
 
 func TestHostileScripts(t *testing.T) {
+	if mutation.UnderRace {
+		t.Skip("the race detector has the engine take ten times as long: make test-race runs this after it")
+	}
 	for code, want := range hostile {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			made, err := script.Parse("test", "async function hostile() {\n\t"+code+"\n}")
 			require.NoError(t, err)
-			made.ShortenTurns(time.Second)
+			made.ShortenTurns(2 * time.Second)
 			text := blockedOrFailed(made.Workflow("test"))
 			t.Log(text)
 			require.Contains(t, text, want)

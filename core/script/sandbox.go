@@ -144,13 +144,16 @@ func (s *sandbox) call(name string, args ...any) (any, error) {
 
 // jobs runs the script until it waits. [errInterrupted] if its time is over.
 func (s *sandbox) jobs() error {
-	_, err := s.vm.ExecutePendingJobs()
+	done, err := s.vm.ExecutePendingJobs()
 	s.bytes = s.measure()
-	if isInterrupted(err) {
+	if isInterrupted(err) || err != nil && done >= mostJobs {
 		return errInterrupted
 	}
 	return err
 }
+
+// mostJobs is after how many jobs the engine stops: a script that waits for nothing has made them.
+const mostJobs = 1 << 20
 
 var errInterrupted = errors.New("the script computes without end")
 

@@ -43,6 +43,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := workflowtest.New(t)
+			env.SkipReplay = name == "thousand" // it would replay the log a thousand times
 			mock(env, "double", func(_ context.Context, in history.Payload) (history.Payload, error) {
 				n, err := history.Decode[int](in)
 				require.NoError(t, err)

@@ -182,11 +182,16 @@ func (c *checks) filed(by *process, run string, item port.Item) {
 	if _, resets := item.Event.(*history.ResetRequested); resets {
 		return // it may be too late; quiet says whether it is lost
 	}
-	if _, mail := item.Event.(history.Mail); !mail || !c.isFor(run, item.Key) {
+	mail, is := item.Event.(history.Mail)
+	if !is || !c.isFor(run, item.Key) {
 		return // what was sent to the run that had the id before, nobody takes, unless its sender repeats it
 	}
 	key := addressed(item)
 	again := c.runs[run].tooLate[key] && (by.role == roleAPI || by.role == roleNode) // by its sender, who will be told that it is accepted
+	if again {                                                                       // it was first accepted by the generation that has ended: what its sender sent since came before it
+		identity, _ := identityOf(mail)
+		c.runs[run].unanswered[identity] = true
+	}
 	if of, there := c.runs[run].filed[key]; !there || again {
 		of.event = c.s.events
 		c.runs[run].filed[key], c.runs[run].tooLate[key] = of, false
