@@ -261,10 +261,7 @@ func (*ContinueAsNew) Kind() string   { return "continue-as-new" }
 func (*ContinueAsNew) Status() Status { return ContinuedAsNew }
 func (c *ContinueAsNew) Fields() []Field {
 	return []Field{
-		{
-			"workflow",
-			c.Workflow,
-		}, {"input", string(c.Input)}, {"version", versionText(c.Definition)},
+		{"workflow", c.Workflow}, {"input", string(c.Input)}, {"version", versionText(c.Definition)},
 	}
 }
 
