@@ -255,22 +255,25 @@ func TestNoPutTakesOffAMark(t *testing.T) {
 	})
 }
 
+// stopsItsChild is a workflow that starts the child kid, and asks it to stop once a signal has
+// come.
+var stopsItsChild = withPatient(only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
+	inner, cancel := workflow.WithCancel(ctx)
+	child := workflow.StartChild(inner, patient.With(workflow.ChildOptions{ID: "kid"}), 0)
+	if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
+		return "", err
+	}
+	cancel()
+	_, err := child.Await(workflow.Shield(ctx))
+	return fmt.Sprint(errors.Is(err, workflow.ErrCancelled)), nil
+}))
+
 // TestChildThatIsCancelledBeforeItBegins: a parent asks its child to stop before the one that put an earlier record has started
 // it; or that one has died.
 func TestChildThatIsCancelledBeforeItBegins(t *testing.T) {
-	define := withPatient(only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
-		inner, cancel := workflow.WithCancel(ctx)
-		child := workflow.StartChild(inner, patient.With(workflow.ChildOptions{ID: "kid"}), 0)
-		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
-			return "", err
-		}
-		cancel()
-		_, err := child.Await(workflow.Shield(ctx))
-		return fmt.Sprint(errors.Is(err, workflow.ErrCancelled)), nil
-	}))
 	for name, kind := range map[string]kind{"who starts it is slow": pause, "who starts it dies": crashBefore} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, define, func(w *world) {
+			simulate(t, stopsItsChild, func(w *world) {
 				hold := w.plan(fault{kind: kind, op: "create", subject: "kid"})
 				first := w.deliver(w.activator(), w.begun("1"))
 				require.NoError(w.t, w.deliver(w.activator(), w.filed("m", `"x"`)).wait())
@@ -289,17 +292,7 @@ func TestChildThatIsCancelledBeforeItBegins(t *testing.T) {
 // resumes the child. Another resume has the child end, and its handler dies before it tells the
 // parent.
 func TestAChildEndsBeforeItsParentHasResumedIt(t *testing.T) {
-	define := withPatient(only("main", func(_ *world, ctx workflow.Context, _ int) (string, error) {
-		inner, cancel := workflow.WithCancel(ctx)
-		child := workflow.StartChild(inner, patient.With(workflow.ChildOptions{ID: "kid"}), 0)
-		if _, err := workflow.AwaitSignal(ctx, goSignal); err != nil {
-			return "", err
-		}
-		cancel()
-		_, err := child.Await(workflow.Shield(ctx))
-		return fmt.Sprint(errors.Is(err, workflow.ErrCancelled)), nil
-	}))
-	simulate(t, define, func(w *world) {
+	simulate(t, stopsItsChild, func(w *world) {
 		require.NoError(w.t, w.deliver(w.activator(), w.begun("1")).wait())
 		require.NoError(w.t, w.deliver(w.activator(), w.takeOne("resume kid")).wait())
 		signal := w.filed("m", `"x"`)

@@ -127,8 +127,8 @@ func (r *run) begin(q request) {
 	workflow.At(r.ctx, inParentheses(place))
 	switch q.op {
 	case "cancel":
-		if c := r.calls[q.Call]; c != nil {
-			c.cancel()
+		if cancel := r.calls[q.Call]; cancel != nil {
+			cancel()
 		}
 		return
 	case "listen":
@@ -141,7 +141,7 @@ func (r *run) begin(q request) {
 		r.scopes[q.Scope] = scope
 	}
 	ctx, cancel := workflow.WithCancel(scope)
-	r.calls[q.Call] = &call{cancel}
+	r.calls[q.Call] = cancel
 	switch q.op {
 	case "run":
 		task := activity.Declare[history.Payload, history.Payload](Prefix + q.Name).With(q.Options.activity(q.id()))

@@ -11,10 +11,7 @@ import (
 
 // names finds names that nothing declares. It knows scopes of functions, not those of blocks: a name
 // that is used outside of its block is found when the script runs.
-type names struct {
-	uses     []use
-	assigned map[string]bool // of no declared name
-}
+type names struct{ uses []use }
 
 // use is a place where a name is read or assigned.
 type use struct {
@@ -61,7 +58,7 @@ func unknown(program *ast.Program, global []string, implicit bool) []use {
 	for _, name := range global {
 		top.declared[name] = true
 	}
-	n := &names{assigned: map[string]bool{}}
+	n := &names{}
 	n.function(top, program.Body)
 	for _, u := range n.uses {
 		if u.write && implicit {

@@ -1,8 +1,8 @@
 // The prelude runs once in each sandbox, before the script. It takes away what is not deterministic
 // or cannot be interrupted, and gives the script Task, Workflow, wait_for_signal and console. Go
 // reaches it through the functions that it returns; it reaches Go through host alone, and every value
-// crosses as JSON text.
-(function (host) {
+// crosses as JSON text. The builtins are the names of the language that a script keeps.
+(function (host, builtins) {
   "use strict";
   const global = globalThis;
   const { apply, ownKeys, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
@@ -14,18 +14,7 @@
 
   // --- What a script cannot have -------------------------------------------------------------
 
-  const kept = new Set([
-    "Object", "Array", "String", "Number", "Boolean", "Symbol", "BigInt", "Math", "JSON", "Reflect",
-    "Map", "Set", "WeakMap", "WeakSet", "Date", "RegExp", "Promise", "Iterator",
-    "Error", "AggregateError", "EvalError", "RangeError", "ReferenceError", "SyntaxError",
-    "TypeError", "URIError", "InternalError", "SuppressedError",
-    "ArrayBuffer", "DataView", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array",
-    "Uint16Array", "Int32Array", "Uint32Array", "BigInt64Array", "BigUint64Array", "Float16Array",
-    "Float32Array", "Float64Array",
-    "parseInt", "parseFloat", "isNaN", "isFinite", "decodeURI", "decodeURIComponent", "encodeURI",
-    "encodeURIComponent", "escape", "unescape", "queueMicrotask",
-    "globalThis", "undefined", "NaN", "Infinity",
-  ]);
+  const kept = new Set(builtins.split(" "));
   for (const name of ownKeys(global)) {
     if (!kept.has(name)) delete global[name];
   }

@@ -17,8 +17,8 @@ type run struct {
 	scopes map[int]workflow.Context
 	box    *sandbox
 
-	asked      []request // what the script asked for in this turn, in order
-	calls      map[int64]*call
+	asked      []request        // what the script asked for in this turn, in order
+	calls      map[int64]func() // cancel the calls that have not ended
 	selector   *workflow.Selector
 	letters    []*letter         // messages for handlers of the script, in order
 	replies    int               // letters that have no reply yet
@@ -27,11 +27,6 @@ type run struct {
 	handlers   int
 	ended      *ending
 	next       bool // continueAsNew was called
-}
-
-// call is something under way that the script may wait for.
-type call struct {
-	cancel func()
 }
 
 // ending is how the script's function ended.
@@ -51,7 +46,7 @@ type letter struct {
 
 func (s *Script) run(ctx workflow.Context, input history.Payload) (history.Payload, error) {
 	r := &run{script: s, ctx: ctx, loop: workflow.Shield(ctx), scopes: map[int]workflow.Context{0: ctx},
-		calls: map[int64]*call{}, open: map[int64]*letter{}, selector: workflow.NewSelector()}
+		calls: map[int64]func(){}, open: map[int64]*letter{}, selector: workflow.NewSelector()}
 	box, err := newSandbox(s.program, s.turn, r.answer)
 	if err != nil {
 		panic(s.broken(err))

@@ -114,7 +114,7 @@ func (s *sandbox) begin(prelude []byte, answer host) error {
 		return err
 	}
 	defer function.Free()
-	entry, err := made.CallValue(quickjs.UndefinedValue, function)
+	entry, err := made.CallValue(quickjs.UndefinedValue, function, strings.Join(builtins, " "))
 	if err != nil {
 		return err
 	}

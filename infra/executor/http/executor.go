@@ -87,52 +87,66 @@ func (e *Executor) Close() { e.client.CloseIdleConnections() }
 // Perform is an engine.Performer. It tries each worker of the service once at most, until one
 // succeeds. The result is a [flow.Answer], which lists the tries.
 func (e *Executor) Perform(ctx context.Context, work engine.Work) (history.Payload, error) {
-	held := &claim{room: e.room}
-	defer held.release()
-	if n := len(work.Input); n > freeBytes {
-		if err := held.grow(ctx, copiesOfInput*int64(n)); err != nil {
-			return nil, err
-		}
+	held, err := e.hold(ctx, work.Input)
+	if err != nil {
+		return nil, err
 	}
+	defer held.release()
 	call, err := history.Decode[flow.Call](work.Input)
 	if err != nil {
 		return nil, activity.NonRetryable(fmt.Errorf(
 			"the input of a call of service %q must have the members input and params: %w", work.Name, err))
 	}
-	if call.TimeoutMS > 0 {
-		work.Timeout = time.Duration(call.TimeoutMS) * time.Millisecond
-	}
-	workers, err := e.workers(ctx, work.Name, call.WeightedByLoad, false)
-	if err != nil {
-		return nil, err
-	}
-	if len(workers) == 0 {
-		return history.Encode(flow.Answer{Error: "no worker"})
-	}
-	body, err := history.Marshal(request{Input: orNull(call.Input), Params: orNull(call.Params)})
-	if err != nil {
-		return nil, activity.NonRetryable(err)
-	}
-	answer, err := e.try(ctx, held, work, call, workers, body)
+	answer, err := e.call(ctx, held, work, call)
 	if err != nil {
 		return nil, err
 	}
 	return history.Encode(answer)
 }
 
+// hold claims memory for an input.
+func (e *Executor) hold(ctx context.Context, input history.Payload) (*claim, error) {
+	held := &claim{room: e.room}
+	if n := len(input); n > freeBytes {
+		if err := held.grow(ctx, copiesOfInput*int64(n)); err != nil {
+			held.release()
+			return nil, err
+		}
+	}
+	return held, nil
+}
+
+// call makes a call of the service that the work names.
+func (e *Executor) call(
+	ctx context.Context, held *claim, work engine.Work, call flow.Call,
+) (flow.Answer, error) {
+	if call.TimeoutMS > 0 {
+		work.Timeout = time.Duration(call.TimeoutMS) * time.Millisecond
+	}
+	workers, err := e.workers(ctx, work.Name, call.WeightedByLoad, false)
+	if err != nil {
+		return flow.Answer{}, err
+	}
+	if len(workers) == 0 {
+		return flow.Answer{Error: "no worker"}, nil
+	}
+	body, err := history.Marshal(request{Input: orNull(call.Input), Params: orNull(call.Params)})
+	if err != nil {
+		return flow.Answer{}, activity.NonRetryable(err)
+	}
+	return e.try(ctx, held, work, call, workers, body)
+}
+
 // PerformTask is an engine.Performer of the activities task:NAME, which scripts call: the service NAME
 // gets the input. The result is the worker's. Its error fails the attempt.
 func (e *Executor) PerformTask(ctx context.Context, work engine.Work) (history.Payload, error) {
-	input, err := history.Marshal(flow.Call{Input: orNull(json.RawMessage(work.Input)), Params: json.RawMessage("{}")})
-	if err != nil {
-		return nil, activity.NonRetryable(err)
-	}
-	work.Input = input
-	performed, err := e.Perform(ctx, work)
+	held, err := e.hold(ctx, work.Input)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := history.Decode[flow.Answer](performed)
+	defer held.release()
+	answer, err := e.call(ctx, held, work,
+		flow.Call{Input: json.RawMessage(work.Input), Params: json.RawMessage("{}")})
 	if err != nil {
 		return nil, err
 	}

@@ -396,6 +396,26 @@ func TestAWorkerThatHangs(t *testing.T) {
 	require.Contains(t, answer.Tries[0].Error, "no answer in time")
 }
 
+// TestTasksOfScripts: a worker gets a task's input, and no params. The task has the worker's
+// result, or fails with its error.
+func TestTasksOfScripts(t *testing.T) {
+	c := newCalls(t)
+	var body []byte
+	answer := `{"result": {"n": 6}}`
+	c.worker(0, func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, answer)
+	})
+	task := engine.Work{Name: "sum", Input: history.Payload(`[1,2,3]`)}
+	result, err := c.executor.PerformTask(t.Context(), task)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"n":6}`, string(result))
+	require.JSONEq(t, `{"input":[1,2,3],"params":{}}`, string(body))
+	answer = `{"error": "no such list"}`
+	_, err = c.executor.PerformTask(t.Context(), task)
+	require.EqualError(t, err, "no such list")
+}
+
 func TestInputsThatAreNotCalls(t *testing.T) {
 	_, err := newCalls(t).executor.Perform(t.Context(),
 		engine.Work{Name: "sum", Input: history.Payload(`[1]`)})
